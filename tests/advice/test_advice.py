@@ -1,9 +1,6 @@
 """Advice as a whole: what to run, and the same from the same seed."""
 
 import json
-import os
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +8,9 @@ import pytest
 import outlay
 from outlay import policies
 from outlay.advice.answer import answer, call, data_of
-from outlay.advice.comparison import PAIRS
 from outlay.errors import BadParameter
 
-from .reading import advise, kinds, said
+from .reading import advise, kinds
 
 
 def test_a_plain_log(log, stand_in):
@@ -51,20 +47,6 @@ def test_the_code_runs(close):
     assert eval(f"policies.{call(told)}", {"policies": policies}) == told
 
 
-def test_a_bar_while_a_file_is_read(log, tmp_path, monkeypatch):
-    told: list[object] = []
-
-    @contextmanager
-    def progress(total, wanted, words):
-        told.extend([total, wanted, words])
-        yield told.append
-
-    monkeypatch.setattr("outlay.advice.advice.progress", progress)
-    log.to_csv(tmp_path / "log.csv", index=False)
-    advise(tmp_path / "log.csv", 1000, rehearse=False)
-    assert told == [1.0, None, "reading log.csv", 1.0]
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -95,21 +77,3 @@ def test_json(close, stand_in):
     assert data["rehearsal"]["best_low"] < data["rehearsal"]["best_high"]
     assert data["arms"][0]["course"]["drifts"] is False
     assert json.loads(json.dumps(data_of(advise(close[:1], 5)), allow_nan=False))["arms"][0]["interval"]["low"] is None
-
-
-@pytest.mark.skipif(not os.environ.get("OUTLAY_DATA"), reason="OUTLAY_DATA names no folder of logs")
-def test_real_logs():
-    folder = Path(os.environ["OUTLAY_DATA"])
-    solvers = advise(folder / "aslib_tsp-lion2015.csv.gz", 1e4, rehearse=False)
-    assert {"infinite variance", "cut off"} <= set(kinds(solvers))
-    assert solvers.best.name == "eax.restart"
-    assert "would be infinite without the limit" in said(solvers, "infinite variance")
-    assert (solvers.terms.basis, solvers.terms.instances) == (PAIRS, 31_060)
-    assert solvers.remaining == ["eax.restart"]  # on the same instances all three others are below it
-    ads = advise(folder / "kag_facebook_ads.csv.gz", 1e4, rehearse=False)
-    assert "few rows" in kinds(ads)
-    agents = advise(folder / "swebench.csv.gz", 1e4, rehearse=False)
-    assert (len(agents.arms), agents.terms.instances) == (24, 500)
-    assert len(agents.remaining) == 1
-    assert all(arm.versus.chance < 0.05 for arm in agents.arms if arm.versus is not None)
-    assert "few rows" not in kinds(agents)

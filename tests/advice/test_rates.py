@@ -10,7 +10,6 @@ from scipy.stats import t
 from outlay.advice.summary import (
     BEST,
     DOUBTFUL,
-    OPEN,
     OUT,
     Course,
     Interval,
@@ -67,29 +66,12 @@ def test_rewards_that_never_varied_may_yet():
     assert rate_interval(always, 0.95, 0.0, 1.0) == pytest.approx((1 - high, 1.0))
 
 
-def test_what_leaves_the_rate_open():
-    assert rate_interval(belief_of([1.0], [1.0]), 0.95, 0.0, 1.0) == (-math.inf, math.inf)
-    free = belief_of(np.zeros(50), np.ones(50))
-    assert rate_interval(free, 0.95, 0.0, 1.0) == (-math.inf, math.inf)
-    wild = belief_of([1.0, -1.0, 2.0], [1.0, 0.0, 1.0])
-    assert rate_interval(wild, 0.95, 0.0, 1.0) == (-math.inf, math.inf)
-
-
 def test_slack_is_what_the_interval_allows():
     """Rewards that never varied: the rate may be as much higher and lower as its interval says."""
     never = belief_of(np.full(100, 2.0), np.full(100, 0.5))
     low, high = rate_interval(never, 0.95, 0.0, 1.0)
     assert slack_of(never, 0.95, 0.0, 1.0) == pytest.approx((high - 0.25, 0.25 - low))
     assert slack_of(belief_of([1.0, 2.0], [0.0, 1.0]), 0.95, 0.0, 1.0) == (0.0, 0.0)
-
-
-def test_verdicts():
-    steady = [Course(False, (math.nan,) * 3, (math.nan,) * 3)] * 4
-    below: list[list[int]] = [[1, 3], [3], [], []]
-    no, third = [False] * 4, [False, False, False, True]
-    assert verdicts(3, below, no, steady) == [OUT, OUT, OPEN, BEST]
-    assert verdicts(3, below, third, steady) == [OUT, DOUBTFUL, OPEN, BEST]
-    assert verdicts(3, below, [False, True, False, True], steady) == [DOUBTFUL, DOUBTFUL, OPEN, BEST]
 
 
 def test_verdicts_where_rates_changed_over_time():

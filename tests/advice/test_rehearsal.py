@@ -5,7 +5,6 @@ import pytest
 
 from outlay import policies
 from outlay.advice import rehearsal
-from outlay.advice.answer import answer
 from outlay.advice.cautions import Known, contenders
 from outlay.errors import RunTooLong
 from outlay.policies import Fixed
@@ -52,23 +51,6 @@ def test_a_guarantee(close, stand_in):
     assert "policy=policies.Frugal(reward_bound=3.0))" in found.code
     refunds = close.assign(cost=np.where(close.index == 5, -1.0, close["cost"]))
     assert type(advise(refunds, 1000, guarantee=True).policy) is policies.BernsteinRate
-
-
-def test_what_the_best_arm_brings(close, stand_in):
-    """On average and what is open about that; and how single campaigns vary, where enough were played."""
-    found = advise(close, 1000)
-    mean, single = (one for one in answer(found) if one.startswith(("If the future", "Single campaigns")))
-    low, high = (f"{1000 * end:.4g}" for end in found.best.interval)
-    assert f"brings about {1000 * found.best.rate:.4g} on average (between {low} and {high} as far as " in mean
-    played = found.rehearsal
-    assert f"8 runs in 10 earned between {played.best_low:.4g} and {played.best_high:.4g}." in single
-    assert played.best_low < played.best_reward < played.best_high
-    assert any("alone with " in sentence for sentence in answer(advise(close, 1e9)))
-    assert not any("Single" in sentence for sentence in answer(advise(close, 1000, runs=5)))
-    assert answer(advise(close[:1], 1000))[1].endswith("on average; the log leaves open how far off that is.")
-    few = advise(close[:300], 1000)
-    assert said(few, "few rows").endswith("a rehearsal takes these rows for the whole truth")
-    assert ", as if its few rows were the whole truth, that campaign earned " in answer(few)[-1]
 
 
 def test_the_same_seed_gives_the_same_advice(log, stand_in, monkeypatch):

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from outlay.advice import summary as tally_module
-from outlay.advice.summary import Reservoir, block_means, change_of, merged, sums_of, tail_of, tally
-from outlay.logs import Stretch
+from outlay.advice.summary import Reservoir, block_means, change_of, merged, sums_of, tail_of
 from tests.advice import slow
 
 NONE = np.zeros(0, np.int64)
@@ -28,13 +26,6 @@ def test_moments_of_parts(offset):
         total = merged(total, sums_of(pairs[:, 1:][:, part] - shift))
     np.testing.assert_allclose(total.mean + shift[:, 0], pairs.mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(total.products / 5000, np.cov(pairs, ddof=0), rtol=1e-7, atol=1e-9)
-
-
-def test_constant_costs_have_no_variance():
-    codes = np.zeros(1000, np.int64)
-    rows = Stretch(["a"], codes, np.full(1000, 0.1), np.full(1000, 0.3), NONE)
-    belief = tally([rows] * 3, "log", 0).arms["a"].belief(0)
-    assert belief[2:] == (0.1, 0.3, 0.0, 0.0, 0.0)
 
 
 def test_kept_rows_do_not_depend_on_the_parts():
@@ -66,14 +57,6 @@ def test_samples_are_uniform():
     expected = runs * room / 10
     # drawn without replacement the counts vary less than multinomial ones, by the factor (1000 − 100)/999
     assert ((counts - expected) ** 2 / expected).sum() / (900 / 999) < chi2.isf(0.001, 9)
-
-
-def test_room_is_shared_by_many_arms(monkeypatch):
-    monkeypatch.setattr(tally_module, "ROOM", 100)
-    codes = np.repeat(np.arange(50), 40)
-    values = np.arange(2000.0)
-    found = tally([Stretch([f"{i:02}" for i in range(50)], codes, values, values, NONE)], "log", 0)
-    assert {arm.sample.rows().shape[1] for arm in found.arms.values()} == {2}
 
 
 @pytest.mark.parametrize("count", [10, 128, 129, 1000, 5003])

@@ -123,54 +123,6 @@ def test_a_pull_counts_in_the_window_in_which_it_was_asked_for(ledger: Opener, h
     tell(store, ask(store), 2)
 
 
-def test_corrections_of_yesterday_do_not_change_today(ledger: Opener, hands: Hands) -> None:
-    store = ledger({"a": 6}, 10, ttl=30, **BERLIN)
-    told, late, void = ask(store), ask(store), store.transact([e.Ask()])[0]
-    assert isinstance(void, NotNow)  # 12 are set aside of 10
-    tell(store, told, 2)
-    hands.at += 3 * MINUTE
-    tell(store, ask(store), 6)
-    before = store.status()
-    assert (before.spent, before.left) == (6, 4)
-    assert tell(store, late, 1).late
-    (amended,) = store.transact([e.Amend(told.id, 5, None)])
-    assert isinstance(amended, Receipt)
-    after = store.status()
-    assert (after.spent, after.left) == (6, 4)
-    assert after.window is not None
-    assert after.window.earlier == 6
-
-
-def test_requests_and_what_is_expected_begin_anew(ledger: Opener, hands: Hands) -> None:
-    store = ledger({"a": 1}, 100, requests=3, **BERLIN)
-    pulls = [ask(store) for _ in range(3)]
-    store.transact([e.Expect(7)])
-    assert store.status().expected == 7
-    assert "3 requests is under way" in refused(store).reason
-    hands.at += 2 * MINUTE
-    status = store.status()
-    assert (status.used, status.requests, status.expected) == (0, 3, 10)  # ten were expected of the whole day
-    ask(store)
-    store.transact([e.Cancel(pulls[0].id)])  # gives yesterday a request back, and today none
-    assert store.status().used == 1
-    for pull in pulls[1:]:
-        tell(store, pull, 1)
-    ask(store)
-    ask(store)
-    assert "requests is under way" in refused(store).reason
-
-
-def test_a_void_pull_of_an_earlier_window_that_is_told_is_flagged(ledger: Opener, hands: Hands) -> None:
-    """Its request may be one more than that window had, and nobody knows any more."""
-    store = ledger({"a": 0}, 100, requests=1, mode="hard", **BERLIN)
-    void = ask(store)
-    store.transact([e.Cancel(void.id)])
-    tell(store, ask(store), 0)
-    hands.at += 2 * MINUTE
-    assert tell(store, void, 0).overrun
-    assert store.status().used == 0
-
-
 def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     store = ledger({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
     store.transact([e.DisableArm("free")])  # it serves as the fallback alone
@@ -191,27 +143,6 @@ def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
     assert [decision.fallback for decision, _ in store.find(PullFilter())] == [False, False, True, True]
     store.transact([e.SetBudget(9)])
     assert ask(store).arm == "large"
-
-
-def test_a_fallback_lasts_until_the_next_window_or_the_last_request(ledger: Opener, hands: Hands) -> None:
-    store = ledger({"a": 2, "b": 0}, 2, requests=4, fallback="b", **BERLIN)
-    store.transact([e.DisableArm("b")])
-    tell(store, ask(store), 2)
-    tell(store, ask(store), 2)  # crosses
-    late = ask(store)
-    assert late.fallback
-    hands.at += 2 * MINUTE
-    assert not ask(store).fallback
-    tell(store, late, 0)
-    assert store.status().spent == 0
-    hands.at += timedelta(days=1)
-    arms = []
-    for _ in range(4):
-        pull = ask(store)
-        arms.append(pull.arm)
-        tell(store, pull, 2 if pull.arm == "a" else 0)
-    assert arms == ["a", "a", "b", "b"]
-    assert "requests of this day are used up" in refused(store).reason
 
 
 def test_an_archived_campaign_is_put_away_and_comes_back(tmp_path: Path) -> None:

@@ -131,14 +131,6 @@ def test_a_clock_set_ahead_lets_nothing_expire_at_once(ledger: Callable[[Times],
     kept.close()
 
 
-def test_the_steady_clock_of_this_system_moves() -> None:
-    clock = Clock()
-    first = clock.now()
-    while (now := clock.now()) == first:
-        pass
-    assert now > first
-
-
 def test_processes_whose_clocks_disagree(tmp_path: Path) -> None:
     """One is an hour behind: its pulls last as long as anybody's."""
     store = f"sqlite:///{tmp_path}/a.db"

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from outlay.campaign import Campaign, backup, campaigns, export_ledger, verify
 from outlay.cli import commands
-from outlay.errors import OutlayError, StoreError
+from outlay.errors import OutlayError
 
 VALUES = ("'x'",)
 MORE = ("-1", "99999", "1.5", "x'fffe'", "NULL", "''", "9223372036854775807")
@@ -129,16 +129,6 @@ def test_bytes_that_changed(attempt: Callable[[bytes, str | None], list[str]], w
         refused += attempt(bytes(content), None)
     assert refused
     assert all("\n" not in sentence for sentence in refused)
-
-
-@pytest.mark.parametrize("words", ["no text", "text"])
-def test_a_file_whose_own_words_are_no_text(tmp_path: Path, whole: bytes, words: str) -> None:
-    """SQLite says what is wrong with a table in that table's words."""
-    path = tmp_path / "a.db"
-    name = b"\x8d\x8d\x8d\x8d\x8d" if words == "no text" else b"abcde"
-    path.write_bytes(whole.replace(b"CREATE TABLE event (", b"CREATE TABL " + name + b" (" + b" " * 1, 1))
-    with pytest.raises(StoreError, match=r"a\.db: "):
-        Campaign.open(f"sqlite:///{path}")
 
 
 @pytest.mark.parametrize(

@@ -166,12 +166,6 @@ def test_a_pull_in_hand_is_a_pull(tmp_path: Path) -> None:
         assert campaign.tell(travelled, 1, 1).cost == 1.0
 
 
-def test_what_is_no_choice() -> None:
-    pull: Any = asked(Campaign(["a"], 9))
-    with pytest.raises(BadParameter, match="choice of on_error must be one of charge, cancel; got 'ignore'"):
-        pull.on_error("ignore")
-
-
 def test_a_pull_of_another_campaign_is_refused() -> None:
     """Decisions are numbered in each campaign alike: taken by its number, it would settle somebody else's."""
     ours, theirs = (Campaign(["a", "b"], 10, name=name, seed=1) for name in ("staging", "prod"))
@@ -183,12 +177,6 @@ def test_a_pull_of_another_campaign_is_refused() -> None:
         ours.tell(pull, 5, 1)
     assert ours.status().spent == 0
     assert theirs.tell(pull, 5, 1).cost == 5
-
-
-def test_a_campaign_does_not_learn_from_itself() -> None:
-    campaign = Campaign({"a": 1}, 10)
-    with pytest.raises(BadParameter, match="samples of warm_start must be those of another campaign"):
-        campaign.warm_start(campaign)
 
 
 def test_a_pull_of_a_campaign_of_the_same_name(tmp_path: Path) -> None:
@@ -213,14 +201,3 @@ def test_a_pull_of_the_same_campaign_that_was_opened_twice(tmp_path: Path, monke
         pull = one.ask()
         assert pull is not None
         assert other.tell(pull, 5, 1).cost == 5
-
-
-def test_a_pull_of_another_campaign_is_seen_by_its_arm() -> None:
-    """Also where it has come from another process, and does not know its campaign."""
-    one, other = Campaign(["a"], 5), Campaign(["b"], 5)
-    pull = one.ask()
-    assert pull is not None
-    assert other.ask() is not None
-    with pytest.raises(CampaignConflict, match="pull 2 is one of 'b', not of 'a'"):
-        other.tell(Pull(*astuple(pull)), 1, 1)
-    assert other.status().spent == 0

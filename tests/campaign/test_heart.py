@@ -274,7 +274,7 @@ def test_what_is_done_again_changes_nothing(opening: e.Open, story: list[Operati
 def everything(state: State) -> dict[str, Any]:
     """All that a state holds; what its learner holds as bytes, but for answers that are kept and change no choice."""
     held, learner = vars(state).copy(), vars(state.learner).copy()
-    memory, _ = learner["memory"], learner.pop("_shortcut")
+    memory, _ = learner["memory"], learner.pop("_chooser")
     learner["memory"] = [
         field.tobytes() for field in (memory.without_cache() if has(memory, "without_cache") else memory)
     ]

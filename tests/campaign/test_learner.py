@@ -11,7 +11,6 @@ from outlay import policies
 from outlay.beliefs import Blocks, Moments, PooledMoments, Samples, block_medians, block_rate
 from outlay.beliefs.samples import START
 from outlay.campaign.ledger.learner import EventRandom, Learner
-from outlay.errors import BadParameter
 from outlay.formulas.argmax import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of, method_of, with_limits
@@ -93,18 +92,6 @@ def test_revising_is_learning_the_right_samples_from_the_start(name: str, seed: 
         assert low <= fresh.extremes[1] <= fresh.extremes[2] <= high  # they remember what was corrected
         fresh.extremes[:] = memory.extremes
     np.testing.assert_allclose(numbers_of(memory, arms), numbers_of(fresh, arms), rtol=1e-9, atol=1e-12 * scale**2)
-
-
-@pytest.mark.parametrize("name", ["moments", "pooled", "blocks", "samples"])
-def test_a_first_and_only_sample_can_be_revised(name: str) -> None:
-    memory, fresh = MAKERS[name](2), MAKERS[name](2)
-    memory.observe(1, 1000.0, 0.0)
-    memory.revise(1, 0, (1000.0, 0.0), (2.0, 5.0))
-    fresh.observe(1, 2.0, 5.0)
-    if isinstance(memory, PooledMoments):
-        assert memory.extremes.tolist() == [5.0, 2.0, 1000.0]
-        fresh.extremes[:] = memory.extremes
-    assert numbers_of(memory, 2) == pytest.approx(numbers_of(fresh, 2))
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -215,13 +202,6 @@ def test_a_choice_that_is_not_open_gives_way_to_the_best_rate() -> None:
     assert [learner.choose(arms, {}, 0.0, EventRandom(0, 9)) for arms in ([0, 1], [1, 3], [1, 2, 3])] == [0, 3, 2]
 
 
-@pytest.mark.parametrize("policy", [policies.UCBB1([0.1, 0.2], 0.1, 0.0), policies.FiellerKnown([0.1, 0.2], 0.1, 0.0)])
-def test_an_arm_that_the_policy_was_not_made_for_is_refused(policy: Any) -> None:
-    learner = Learner(policy, 2, 50.0)
-    with pytest.raises(BadParameter, match="one number or 3 numbers"):
-        learner.check_wider()
-
-
 @pytest.mark.parametrize("policy", [b.BTS(), b.RobustUCBTruncated(1.0, 1.0)], ids=repr)
 def test_a_memory_that_cannot_revise_keeps_the_first(policy: Any) -> None:
     learner = Learner(policy, 2, 50.0)
@@ -261,13 +241,3 @@ def test_what_is_imagined_is_forgotten_whatever_the_memory_is_made_of() -> None:
     learner = Learner(Fewest(), 2, 9.0)
     assert [learner.choose([0, 1], flying, 0.0, EventRandom(0, 1)) for flying in ({0: 3}, {1: 3})] == [1, 0]
     assert learner.memory.samples == []
-
-
-def test_every_event_has_random_numbers_of_its_own() -> None:
-    streams = [
-        EventRandom(seed, seq, draw) for seed in (0, 1, 2**63 - 1) for seq in (1, 2, 10**12) for draw in range(3)
-    ]
-    numbers = [stream.random(4).tolist() for stream in streams]
-    assert len({x for four in numbers for x in four}) == 4 * len(streams)
-    assert EventRandom(0, 1).random(4).tolist() == numbers[0]
-    assert [streams[0].used, EventRandom(0, 1).used] == [True, False]

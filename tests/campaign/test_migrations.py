@@ -14,7 +14,6 @@ from alembic.migration import MigrationContext
 from outlay.campaign import Campaign, verify
 from outlay.campaign.stores import schema
 from outlay.campaign.stores.engines import parsed
-from outlay.errors import StoreError
 
 
 @pytest.mark.parametrize("way", [schema.make, schema.migrate])
@@ -41,16 +40,6 @@ def test_a_new_database_and_migrations_have_the_tables_of_the_code(
         with closing(sqlite3.connect(tmp_path / "a.db")) as file:
             assert {name for (name,) in file.execute(wanted)} == {"arm", "pull"}
     engine.dispose()
-
-
-def test_tables_of_a_newer_outlay(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    Campaign(["a"], 10, store=store).disconnect()
-    with closing(sqlite3.connect(tmp_path / "a.db")) as file:
-        file.execute("UPDATE alembic_version SET version_num = '9999'")
-        file.commit()
-    with pytest.raises(StoreError, match="newer outlay: upgrade outlay"):
-        Campaign(["a"], 10, store=store)
 
 
 def test_a_role_that_works_on_tables_of_another(postgres_url: str) -> None:

@@ -63,10 +63,6 @@ def test_the_order_is_drawn_from_the_seed(seed: int) -> None:
     assert [pull.arm for pull in campaign.ask_many(7)] == [NAMES[arm] for arm in order_of(seed, 7)]
 
 
-def test_no_event_has_the_numbers_of_the_order() -> None:
-    assert ORDER not in [record.seq for record in cast("Any", Campaign(NAMES, 1.0, TOLD))._ledger.records()]
-
-
 def test_how_arms_are_listed_does_not_matter() -> None:
     """Each arm is as likely as any other to be opened first; two tests, each with a false-alarm rate of 1e-6."""
     for names in (NAMES, NAMES[::-1]):
@@ -165,13 +161,6 @@ def test_what_is_usual_is_so_among_the_arms_that_may_be_named() -> None:
     assert memory.subset(np.array([0, 2])).unopened() == 2
 
 
-def test_closed_arms_are_passed_over_in_the_order() -> None:
-    campaign, order = Campaign(NAMES, 1e3, TOLD), order_of(0, 7)
-    campaign.disable_arm(NAMES[order[0]])
-    campaign.disable_arm(NAMES[order[2]])
-    assert [pull.arm for pull in campaign.ask_many(3)] == [NAMES[order[i]] for i in (1, 3, 4)]
-
-
 def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     """They cost more than the budget, and yet arms are opened; a policy that is not told knows nothing of it."""
     for policy, told in ((TOLD, 30.0 + 500.0), (UNTOLD, None)):
@@ -190,13 +179,6 @@ def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     refunded = Campaign(NAMES, 30.0, TOLD)
     refunded.warm_start([("a0", -40.0, 0.5)])
     assert len(set(turns(refunded, 5))) > 1
-
-
-def test_the_budget_is_told_to_others_as_it_was() -> None:
-    """They read what the campaign has spent, and that knows nothing of samples from elsewhere."""
-    campaign = Campaign(NAMES, 30.0, "EpsilonFirst")
-    campaign.warm_start([("a0", 7.0, 0.5)])
-    assert state_of(campaign).learner.policy.budget == 30.0
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

@@ -19,20 +19,6 @@ def test_what_others_wrote_is_heard_once_and_in_order(postgres_url: str) -> None
         assert one.status() == two.status()
 
 
-def test_a_server_plans_what_is_said_again_and_again_only_once(postgres_url: str) -> None:
-    with Campaign(**TERMS, store=postgres_url) as campaign:
-        prepared = []
-        for _ in range(3):
-            pull = campaign.ask()
-            assert pull is not None
-            campaign.tell(pull, 1, 1)
-            connection: Any = campaign._ledger._database._connection  # type: ignore[attr-defined]
-            found = connection.connection.driver_connection.execute("SELECT statement FROM pg_prepared_statements")
-            prepared.append(sorted(statement for (statement,) in found))
-    assert prepared[0] == prepared[1] == prepared[2]
-    assert len(prepared[0]) == 7  # to begin, to lock, to write rows of four tables, to commit
-
-
 def test_no_plan_reads_a_whole_table(postgres_url: str) -> None:
     """Statements are planned for any values while tables are small, where it looks cheap to read all of them."""
     with Campaign(**TERMS, store=postgres_url) as one, Campaign.open(postgres_url) as two:

@@ -110,33 +110,6 @@ def forked(campaign: Campaign, store: str | None, key: str) -> int:
     return 0
 
 
-def test_a_file_can_be_opened_in_a_fork_once_it_was_let_go(workers: Workers, tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    workers.run("tests.campaign.test_processes.let_go_and_fork", store)
-    assert len(checked(store)) == 4
-
-
-def let_go_and_fork(store: str) -> None:
-    """In a process of its own: open, let go, fork, and open on both sides."""
-    with Campaign(**TERMS, store=store) as campaign:
-        campaign.ask()
-    child = os.fork()
-    with Campaign(**TERMS, store=store) as campaign:
-        campaign.ask()
-    if not child:
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def test_after_disconnect(tmp_path: Path) -> None:
-    campaign = Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db")
-    campaign.disconnect()
-    campaign.disconnect()
-    with pytest.raises(StoreError, match="the campaign was disconnected: open it anew"):
-        campaign.ask()
-    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 1
-
-
 def test_disconnect_while_others_ask(tmp_path: Path) -> None:
     """Each ask is answered or refused; what was answered is in the ledger."""
     store = f"sqlite:///{tmp_path}/a.db"

@@ -1,7 +1,5 @@
 """What an engineer stumbles over: messages that name the right thing, results that can be used twice."""
 
-import asyncio
-import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from outlay import Campaign, policies
+from outlay import Campaign
 from outlay.campaign import backup, campaigns, export_ledger, import_ledger, verify
 from outlay.campaign import campaign as asking
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, StoreError
@@ -41,14 +39,6 @@ def test_history_and_pulls_can_be_read_again(campaign: Campaign) -> None:
     campaign.ask()
     assert len(list(rows)) == 6  # as it stands when it is read
     assert [next(rows).id, next(rows).id] == [2, 3]
-
-
-def test_what_asyncio_gets_is_a_list_with_a_frame(campaign: Campaign) -> None:
-    campaign.ask_many(3)
-    pulls, history = asyncio.run(campaign.apulls("open", limit=2)), asyncio.run(campaign.ahistory(after=1))
-    assert [pull.id for pull in pulls] == pulls.frame()["id"].to_list() == [2, 3]
-    assert isinstance(pulls, list)
-    assert history.frame()["kind"].to_list() == ["asked"] * 3
 
 
 def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
@@ -114,20 +104,6 @@ def test_of_many_tells_which_count(campaign: Campaign) -> None:
     assert all(receipt.duplicate for receipt in campaign.tell_many([(one, 1, 1), (two, 2, 0), (three, 1, 1)]))
 
 
-def test_a_wrong_argument_is_one_of_campaign(campaign: Campaign) -> None:
-    wrong: Any = campaign
-    calls = [
-        (lambda: wrong.ask(kee=1), r"Campaign\.ask\(\) got an unexpected keyword argument 'kee'"),
-        (lambda: wrong.tell(1, 2), r"Campaign\.tell\(\) missing 1 required positional argument: 'reward'"),
-        (lambda: wrong.pause(1), r"Campaign\.pause\(\) takes 1 positional argument but 2 were given"),
-        (lambda: wrong.status(1), r"Campaign\.status\(\) takes 1 positional argument but 2 were given"),
-        (lambda: asyncio.run(wrong.aask(kee=1)), r"Campaign\.ask\(\) got an unexpected keyword argument 'kee'"),
-    ]
-    for call, message in calls:
-        with pytest.raises(TypeError, match=message):
-            call()  # type: ignore[no-untyped-call]
-
-
 def test_an_address_is_that_of_who_was_given_it(tmp_path: Path) -> None:
     nothing: Any = None
     calls: dict[str, Callable[[], object]] = {
@@ -146,22 +122,6 @@ def test_an_address_is_that_of_who_was_given_it(tmp_path: Path) -> None:
         import_ledger(nothing, tmp_path / "ledger")
 
 
-def test_an_address_with_options(tmp_path: Path) -> None:
-    why = r"must be sqlite:///FILE, without options \(mode\); got 'sqlite:///"
-    with pytest.raises(BadParameter, match=why):
-        Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db?mode=ro")
-    with pytest.raises(BadParameter, match=why):
-        verify(f"sqlite:///{tmp_path}/a.db?mode=ro")
-
-
-def test_policies_that_are_none() -> None:
-    with pytest.raises(BadParameter, match=r"\(did you mean Frugal\?\); got 'Frugall'"):
-        Campaign(["a"], 1, "Frugall")
-    wrong: Any = policies.Frugal
-    with pytest.raises(BadParameter, match=r"must be an object, not its class \(did you mean Frugal\(\)\?\)"):
-        Campaign(["a"], 1, wrong)
-
-
 def test_a_closed_campaign_does_not_resume(campaign: Campaign) -> None:
     campaign.pause()
     campaign.close()
@@ -177,28 +137,6 @@ def test_a_hard_cap_that_no_arm_fits(store: str | None) -> None:
         Campaign(["a"], 5, mode="hard", reservation=7, store=store)
     with Campaign({"a": 50, "b": None}, 5, mode="hard", store=store) as campaign:
         assert campaign.ask().arm == "b"  # type: ignore[union-attr]
-
-
-def test_a_budget_that_is_rounded(store: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    with Campaign(["a"], 5.005, unit="0.01", store=store) as campaign:
-        assert campaign.budget == 5
-        campaign.set_budget(7.009)
-        assert campaign.budget == 7
-        campaign.set_budget(8.01)
-    said = [record.getMessage() for record in caplog.records if "whole number" in record.getMessage()]
-    assert [message.split(":")[0] for message in said] == [
-        "campaign 'default' has a budget of 5",
-        "campaign 'default' has a budget of 7",
-    ]
-
-
-def test_refunds_that_were_ruled_out_are_no_samples(store: str | None) -> None:
-    with Campaign(["a"], 5, store=store, negative_costs=False) as campaign:
-        with pytest.raises(BadParameter, match="cost of warm_start must be ≥ 0 in this campaign; got -1"):
-            campaign.warm_start([("a", 1, 1), ("a", -1, 1)])
-        assert campaign.status().events == 1
-    with Campaign(["b"], 5, negative_costs=True) as campaign:
-        assert campaign.warm_start([("b", -1, 1)]) == 1
 
 
 def test_after_disconnect_nothing_is_taken(campaign: Campaign) -> None:
@@ -243,29 +181,3 @@ def test_a_forgotten_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [str(each.message) for each in caught] == [
         f"campaign 'default' waits for a pull, and {which}: was that forgotten?"
     ]
-
-
-def test_a_loop_that_waits_for_others_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FORGOTTEN", 0.01)
-    with Campaign(["a"], 1.5, max_in_flight=1) as campaign:
-        pull = campaign.ask()
-        assert pull is not None
-        threading.Timer(0.1, pull.tell, (1, 1)).start()
-        assert len([each.tell(1, 1) for each in campaign]) == 1
-
-
-def test_asyncio_names_forgotten_tells_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "FORGOTTEN", 0.01)
-
-    async def work() -> None:
-        async for _ in Campaign(["a"], 5, ttl=1):
-            pass
-
-    with pytest.warns(UserWarning, match="pull 2 "), pytest.raises(NothingTold):
-        asyncio.run(work())
-
-
-def test_making_tables_is_no_notifier(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    assert {record.name for record in caplog.records} == {"outlay.campaign"}

@@ -73,15 +73,6 @@ def test_release_and_late_tells_would_break_the_hard_cap() -> None:
         agreed(["a"], CampaignLimits(120), RoundRobin(), "cap", Settings("hard", "1", ttl=1.0, expiry="release"))
 
 
-@pytest.mark.parametrize("ttl", [None, 3600 * SECOND])
-def test_an_extension_can_be_the_first_to_end(ttl: int | None) -> None:
-    opening = e.Open("extend", (ArmTerms("a", 5),), 100, terms(ttl=ttl))
-    state, _ = after(opening, (0, e.Ask()), (1, e.Extend(2, 10 * SECOND)), (10, e.ExpirePulls()))
-    assert list(state.pending) == [2]
-    run(state, [e.ExpirePulls()], START + 11 * SECOND)
-    assert (state.pulls[2].status, state.spent, state.reserved) == ("expired", 5, 0)
-
-
 def test_what_was_told_and_what_is_right_can_both_be_told_again() -> None:
     opening = e.Open("again", (ArmTerms("a"),), 100, terms())
     tells = [(0, e.Tell(2, cost, 1.0)) for cost in (5, 6, 7)]
@@ -170,15 +161,6 @@ def test_no_more_than_a_database_can_count_is_spent() -> None:
     assert isinstance(more.replies[-1], Receipt)
 
 
-def test_refunds_do_not_hide_what_one_arm_has_spent() -> None:
-    state, replies = after(e.Open("much", (ArmTerms("a"), ArmTerms("b")), 2**53, terms()), *[(0, e.Ask())] * 1026)
-    numbers = {name: [pull.id for pull in replies if pull.arm == name] for name in "ab"}
-    for costly, refunded in zip(numbers["a"], numbers["b"], strict=True):
-        tells = run(state, [e.Tell(refunded, -(2**53), 0.0), e.Tell(costly, 2**53, 0.0)], START).replies
-    assert [type(reply) for reply in tells] == [BadParameter] * 2
-    assert [arm.spent for arm in state.arms] == [2**62, -(2**62)]
-
-
 def test_a_key_whose_pull_is_over_gives_no_second_pull() -> None:
     """A voided pull has nothing set aside: given out again it was told past the cap, 15 of 10."""
     opening = e.Open("keys", (ArmTerms("a", 5),), 10, terms(mode="hard"))
@@ -244,9 +226,3 @@ def test_first_pulls_of_an_arm_of_unknown_cost_are_few_at_a_time(most: int | Non
     assert state.spent + state.reserved <= 10 + 4
     more = run(state, [e.EnableArm("c"), e.SetBudget(100), e.Ask(), e.Ask()], START).replies
     assert "c" in {pull.arm for pull in more if isinstance(pull, Pull)}  # whose cost is known
-
-
-def test_who_says_what_to_set_aside_may_have_any_number_of_first_pulls() -> None:
-    opening = e.Open("first", (ArmTerms("a"),), 10, terms(first_pulls=1, reservation=2))
-    _, replies = after(opening, *[(0, e.Ask())] * 20)
-    assert sum(isinstance(reply, Pull) for reply in replies) == 6  # 12 set aside: crossed by one pull

@@ -25,13 +25,6 @@ ALL = [*EXACT, *KEEPING, *BY_CHANCE]
 BTS = b.BTS(40.0, 2.0)
 
 
-class Bare(NamedTuple):
-    """A policy without a parameter."""
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
-
-
 class Fussy(NamedTuple):
     """A memory that takes no reward below 0."""
 
@@ -93,20 +86,6 @@ def test_a_memory_that_raises_leaves_the_sums_alone() -> None:
     assert (status_of(state), state.pulls) == before
     assert state.learner is not None
     assert (state.learner.memory.belief(0), state.learner.pulls.tolist(), state.arms[0].samples) == (1, [1], 1)
-
-
-def test_a_policy_without_fields_is_a_policy() -> None:
-    (opening,) = opened(e.Open("x", (ArmTerms("a"),), 9, terms()))[1]
-    state = apply(None, opening, Bare())
-    assert isinstance(run(state, [e.Ask()], START).replies[0], Pull)
-
-
-def test_who_has_not_the_policy_adds_no_arm() -> None:
-    opening = e.Open("x", (ArmTerms("a"),), 9, terms(policy=as_data(Bare())))
-    state = apply(None, opened(opening)[1][0])
-    done = run(state, [e.AddArm(ArmTerms("b"))], START)
-    assert "open it with policy=Bare(…)" in str(done.replies[0])
-    assert done.records == []
 
 
 def test_samples_of_one_warm_start_are_rounded_each_by_itself() -> None:

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.campaign.ledger.learner import ORDER, Among, AmongOpened, EventRandom, Learner
-from outlay.formulas import lazy_leader
+from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner, SomeArms, SomeOpenedArms
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
@@ -24,12 +22,12 @@ def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int
     """The arm that the policy names, every arm looked at."""
     memory, pulls = learner._with(under_way)
     if hasattr(learner.policy, "score"):
-        scored = Among(memory, open_arms)
+        scored = SomeArms(memory, open_arms)
         return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
     opening = hasattr(learner.policy, "excess_of_new_arm")
     view: Any = memory
     if len(open_arms) < len(pulls):
-        view = (AmongOpened if opening else Among)(memory, open_arms)
+        view = (SomeOpenedArms if opening else SomeArms)(memory, open_arms)
     return open_arms[(best_of_opened if opening else best_by_excess)(learner.policy, view, pulls[open_arms])]
 
 
@@ -113,29 +111,3 @@ def test_choices_are_those_of_the_full_comparison(name: str, stories: int) -> No
                 story.happens(n)
             arm, expected = story.chooses()
             assert arm == expected, f"story {seed}, choice {n}"
-
-
-@pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("under_way", [0, 8])
-def test_few_arms_are_compared(name: str, under_way: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty arms far apart, told in turn: after a while most choices are made without a look at all of them."""
-    rng, waiting, looks = np.random.default_rng(0), list[int](), list[int]()
-    learner = Learner(MADE[name], 40, 1e4)
-    find = lazy_leader.find_leader
-
-    def looked(*given: Any) -> int:
-        looks.append(1)
-        return find(*given)
-
-    monkeypatch.setattr(lazy_leader, "find_leader", looked)
-    compared: NDArray[np.int64] = np.zeros(2, np.int64)
-    for n in range(700):
-        counts = {arm: waiting.count(arm) for arm in waiting}
-        waiting.append(learner.choose(range(40), counts, 0.0, EventRandom(0, n)))
-        compared[n // 600] += len(looks)
-        looks.clear()
-        if len(waiting) > under_way:
-            arm = waiting.pop(0)
-            cost, reward = np.array([1.0, 0.1 + arm / 40]) + 0.02 * rng.standard_normal(2)
-            learner.observe(arm, float(cost), float(reward), EventRandom(0, n))
-    assert compared[1] < 60

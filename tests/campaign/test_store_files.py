@@ -10,7 +10,6 @@ from pwd import getpwnam
 import pytest
 
 from outlay.campaign import Campaign, campaigns, export_ledger, verify
-from outlay.campaign.stores.engines import reading
 from outlay.errors import StoreError
 from tests.campaign.busy import POLICY, busy, exported
 from tests.campaign.worker import TERMS, Workers
@@ -53,33 +52,6 @@ def read(store: str, name: str, wanted: str) -> None:
     file = io.BytesIO()
     export_ledger(store, file, name)
     assert file.getvalue().decode() == wanted
-
-
-def test_a_file_that_comes_to_life_while_it_is_read(workers: Workers) -> None:
-    """Without a log there are no locks: somebody else, who may write, is noticed when all was read."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        path = Path(folder, "a.db")
-        Campaign(**TERMS, store=f"sqlite:///{path}").disconnect()
-        path.chmod(0o444)
-        path.parent.chmod(0o555)
-        workers.run("tests.campaign.test_store_files.read_while_it_is_written", str(path))
-        path.parent.chmod(0o700)
-
-
-def read_while_it_is_written(path: str) -> None:
-    """In a process of its own: root writes while nobody reads."""
-    if os.geteuid() != 0:
-        return  # it takes two users
-    os.seteuid(getpwnam("nobody").pw_uid)
-    with pytest.raises(StoreError, match="was written to while it was read: read it again"):
-        _touched_while_read(path)
-
-
-def _touched_while_read(path: str) -> None:
-    with reading(f"sqlite:///{path}"):
-        os.seteuid(0)
-        Path(f"{path}-wal").touch()
-        os.seteuid(getpwnam("nobody").pw_uid)
 
 
 def test_an_event_of_many_brackets(tmp_path: Path) -> None:

@@ -37,25 +37,15 @@ def refused(store: object) -> str:
     [
         (5, "None or sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; got 5"),
         ("", "None or sqlite:///FILE or "),
-        ("spend.db", "None or sqlite:///FILE or "),
         ("mysql://me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'mysql://…@there/db'"),
-        ("mysql://there/db?password=hush-hush", "None or sqlite:///FILE or .*; got 'mysql://there/db'"),
         ("postgresql://me:hush-hush@there:port/db", "None or sqlite:///FILE or .*; got 'postgresql://…@there:port/db'"),
         ("postgresql://me:too@hush-hush@there/db", "written with %40 for an @ in the password; got .*…@there/db"),
         ("postgresql:me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'postgresql:…@there/db'"),
-        ("postgresql:/me:hush-hush@there", "None or sqlite:///FILE or .*; got 'postgresql:/…@there'"),
         ("me:hush-hush@there/db", "None or sqlite:///FILE or .*; got 'me:…@there/db'"),
-        ("host=there password=hush-hush", "None or sqlite:///FILE or .*; got 'host=there '"),
         ("postgresql://me:hush-hush%00@there/db", "None or sqlite:///FILE or .*; got 'postgresql://…@there/db'"),
-        ("postgresql://there/db%00", "None or sqlite:///FILE or "),
         ("postgresql://there/db?user=%00", "None or sqlite:///FILE or "),
-        ("postgresql+nonsense://me:hush-hush@there/db", "None or sqlite:///FILE or "),
-        ("sqlite+nonsense:///spend.db", "None or sqlite:///FILE or "),
-        ("sqlite+pysqlcipher://:hush-hush@/spend.db", "None or sqlite:///FILE or "),
         ("sqlite:///a%00b.db", "None or sqlite:///FILE or "),
-        ("sqlite:///a\0b.db", "None or sqlite:///FILE or "),
         ("sqlite://", "None for a campaign in memory, or sqlite:///FILE; got 'sqlite://'"),
-        ("sqlite://spend.db", "None for a campaign in memory, or sqlite:///FILE; "),
         ("sqlite:///:memory:", "None for a campaign in memory, or sqlite:///FILE; "),
         ("sqlite://here/spend.db", "sqlite:///FILE, with three slashes; "),
         ("sqlite:///spend.db?mode=ro", "sqlite:///FILE, without options [(]mode[)]; "),
@@ -67,7 +57,7 @@ def test_addresses(store: object, allowed: str) -> None:
     refused(store)
 
 
-@pytest.mark.parametrize("driver", ["sqlite+pysqlite", "sqlite+aiosqlite"])
+@pytest.mark.parametrize("driver", ["sqlite+aiosqlite"])
 def test_the_driver_is_not_the_users_concern(tmp_path: Path, driver: str) -> None:
     Campaign(**TERMS, store=f"{driver}:///{tmp_path}/a.db").disconnect()
     assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 1
@@ -149,29 +139,7 @@ def test_looking_for_a_campaign_makes_no_tables(tmp_path: Path, postgres_url: st
         assert server.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
 
 
-def test_postgres_databases_of_others(postgres_url: str) -> None:
-    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute("CREATE TABLE alembic_version (version_num varchar(32))")
-        for version, reason in [("9999", "was written by a newer outlay"), ("00ae1027a6", "tables of another program")]:
-            connection.execute("DELETE FROM alembic_version")
-            connection.execute("INSERT INTO alembic_version VALUES (%s)", [version])
-            assert reason in refused(postgres_url)
-        connection.execute("DROP TABLE alembic_version")
-        connection.execute("CREATE TABLE arm ()")
-        assert "has tables of these names that are not outlay's" in refused(postgres_url)
-
-
-def test_other_tables_beside_ours(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "a.db")
-    connection.execute("CREATE TABLE stuff (x)")
-    connection.execute("INSERT INTO stuff VALUES (5)")
-    connection.commit()
-    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    assert connection.execute("SELECT x FROM stuff").fetchall() == [(5,)]
-    connection.close()
-
-
-@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs"])
+@pytest.mark.parametrize("kind", ["nfs4", "fuse.sshfs"])
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(sqlite, "file_system", lambda folder: kind)
     why = f"is on a network file system ({kind}), where SQLite can lose data: use PostgreSQL"
@@ -259,12 +227,3 @@ def test_a_wrong_password(postgres_server: Server, postgres_url: str) -> None:
             connection.execute("DROP OWNED BY me")
             connection.execute("DROP USER me")
     assert "does not exist" in refused(postgres_url.replace(f"/{name}", "/nowhere"))
-
-
-def test_a_database_without_rights(postgres_server: Server, postgres_url: str) -> None:
-    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute("CREATE ROLE guest LOGIN")
-        name = sa.make_url(postgres_url).database
-        message = refused(f"postgresql://guest@/{name}?host={postgres_server.folder}&port={PORT}")
-        connection.execute("DROP ROLE guest")
-    assert "permission denied for schema public" in message

@@ -64,20 +64,6 @@ def test_one_that_sleeps_in_its_turn(workers: Workers, tmp_path: Path, monkeypat
     assert len(checked(store)) == 2
 
 
-def test_one_that_goes_on_sleeping_is_waited_for_less_and_less(
-    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stopped process may hold the turn for hours: to wait for it at every transaction would stop all others too."""
-    clock, mine = Waits(), FileTurns(tmp_path / "a.db")
-    with asleep(workers, tmp_path / "a.db"):
-        monkeypatch.setattr(sqlite, "time", clock)
-        assert clock.waited(mine) > sqlite.PATIENCE
-        assert sum(clock.waited(mine) for _ in range(30)) < 2 * sqlite.PATIENCE
-    assert clock.waited(mine) == 0.0
-    with asleep(workers, tmp_path / "a.db"):  # another one, which may soon wake up
-        assert clock.waited(mine) > sqlite.PATIENCE
-
-
 @contextmanager
 def asleep(workers: Workers, database: Path) -> Iterator[None]:
     """A process that sleeps in its turn, and is killed at the end."""
@@ -91,26 +77,6 @@ def asleep(workers: Workers, database: Path) -> Iterator[None]:
         os.kill(child, signal.SIGKILL)
         assert workers.wait(child) == -signal.SIGKILL
         note.unlink()
-
-
-class Waits:
-    """A clock that goes on only while somebody sleeps, which takes no time."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def monotonic(self) -> float:
-        return self._now
-
-    def sleep(self, seconds: float) -> None:
-        self._now += seconds
-
-    def waited(self, mine: FileTurns) -> float:
-        """How long it takes to begin."""
-        start = self._now
-        mine.begin()
-        mine.end()
-        return self._now - start
 
 
 def fall_asleep(database: str, note: str) -> None:

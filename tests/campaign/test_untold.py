@@ -98,14 +98,6 @@ def test_where_nothing_is_ever_charged_an_arm_waits_for_its_own_tell() -> None:
         assert {pull.arm for pull in campaign.ask_many(4)} == {first.arm, second.arm}
 
 
-@pytest.mark.parametrize("more", [{"reservation": 0}, {"mode": "hard"}, {"first_pulls": None}])
-def test_what_was_agreed_otherwise(more: dict[str, object]) -> None:
-    """A reservation was agreed; a hard cap charges all that is left; any number was allowed."""
-    with Campaign(["a", "b"], 10, **more) as campaign:  # type: ignore[arg-type]
-        assert campaign.ask().charge() is None  # type: ignore[union-attr]
-        assert campaign.ask() is not None or campaign.status().phase == "closed"
-
-
 def test_samples_from_elsewhere_say_what_an_arm_costs() -> None:
     with Campaign(["a"], 10) as campaign:
         assert given_up(campaign) == 1
@@ -139,24 +131,6 @@ def test_who_waits_for_a_pull_under_way_hears_of_it_when_that_has_expired() -> N
         pull.extend(0.01)
         with pytest.raises(NothingTold, match="nobody told what a pull of 'a' cost"):
             campaign.ask(wait=True, timeout=60)
-
-
-def test_disabled_arms_can_be_enabled() -> None:
-    with Campaign(["a", "b"], 10, "RoundRobin") as campaign:
-        campaign.disable_arm("b")
-        assert given_up(campaign) == 1
-        campaign.disable_arm("a")
-        with pytest.raises(NotNow, match="disabled"):
-            campaign.ask()
-        campaign.enable_arm("b")
-        assert campaign.ask().arm == "b"  # type: ignore[union-attr]
-
-
-def test_many_arms_are_not_all_named() -> None:
-    with Campaign([f"arm {i}" for i in range(40)], 10) as campaign:
-        assert given_up(campaign) == 40
-        with pytest.raises(NothingTold, match=r"'arm 0', 'arm 1', 'arm 2' or 37 more"):
-            campaign.ask()
 
 
 def test_it_is_known_after_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,12 +53,6 @@ def test_weeks_begin_on_mondays_and_months_have_their_lengths() -> None:
         assert (start, end - start) == (at("UTC", year, month, 1), days * 24 * HOUR)
 
 
-def test_a_date_that_a_zone_left_out_is_no_window() -> None:
-    """Samoa had no 30 December 2011."""
-    before, after = at("Pacific/Apia", 2011, 12, 29, 12), at("Pacific/Apia", 2011, 12, 31, 12)
-    assert bounds("day", "Pacific/Apia", before)[1] == bounds("day", "Pacific/Apia", after)[0]
-
-
 def test_windows_of_every_zone_follow_one_another() -> None:
     """Whatever was done to a zone's clocks: every moment has one window, which holds it, and the next begins there."""
     random = Random(7)

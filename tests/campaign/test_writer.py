@@ -1,26 +1,23 @@
 """One writer for all campaigns of a store: who breaks things, who takes turns, who is dropped."""
 
+import asyncio
 import gc
-import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from outlay.campaign import Campaign
-from outlay.campaign.ledger import events
-from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.events import ArmTerms, Asked, Record, Told
-from outlay.campaign.stores import queries, sqlite, transaction
-from outlay.campaign.stores.transaction import queue_depth
-from outlay.campaign.stores.writer import LARGEST, MOST_WAITING
-from outlay.errors import BadParameter, QueueFull, StoreError
+from outlay.campaign import Campaign, verify
+from outlay.campaign.ledger.events import Told
+from outlay.campaign.stores import sqlite, transaction
+from outlay.campaign.stores.writer import MOST_WAITING
+from outlay.errors import QueueFull, StoreError
 from tests.campaign.busy import blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
@@ -51,56 +48,6 @@ def test_strings_and_numbers_of_other_kinds_become_plain(store: str, where: str)
         assert {entry.more.get("reason") for entry in campaign.history()} == {None, "a slip"}
 
 
-@pytest.mark.parametrize("where", ["memory", "sqlite"])
-@pytest.mark.parametrize(
-    "command",
-    [e.Ask(("a", object)), e.Cancel(2, b"bytes"), e.DisableArm(["a"]), e.AddArm(ArmTerms(object))],  # type: ignore[arg-type]
-)
-def test_what_no_store_can_keep_is_refused_at_the_door(store: str, where: str, command: e.Command) -> None:
-    with Campaign(**TERMS, store=None if where == "memory" else store) as campaign:
-        campaign.ask()
-        with pytest.raises(BadParameter, match="must be text, a number or None; got"):
-            campaign._ledger.transact([command])
-        assert campaign.status().events == 2
-
-
-@pytest.mark.parametrize("error", [TypeError("no"), sqlite3.InterfaceError("no"), sqlite3.IntegrityError("no")])
-def test_a_command_that_cannot_be_written_fails_alone(
-    store: str, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    """Although all are in one batch, and each of the others does what it came for."""
-    outcomes: dict[str, Any] = {}
-
-    def to_json(event: Any) -> str:
-        if isinstance(event, Asked) and event.key == "bad":
-            raise error
-        return events.to_json(event)
-
-    def ask(key: str) -> None:
-        try:
-            outcomes[key] = campaign.ask(key)
-        except (TypeError, StoreError) as refusal:
-            outcomes[key] = refusal
-
-    monkeypatch.setattr(queries, "to_json", to_json)
-    with Campaign(**TERMS, store=store) as campaign:
-        crowd = [threading.Thread(target=ask, args=(key,)) for key in [*"abcd", "bad", *"efgh"]]
-        with blocked(store):
-            first = threading.Thread(target=ask, args=("first",))
-            first.start()
-            time.sleep(0.05)
-            for thread in crowd:
-                thread.start()
-            while queue_depth(store) <= len(crowd):
-                time.sleep(0.001)
-        for thread in [first, *crowd]:
-            thread.join()
-    assert isinstance(outcomes.pop("bad"), (TypeError, StoreError))
-    assert len({pull.id for pull in outcomes.values()}) == 9
-    asked = {record.event.key for record in checked(store) if isinstance(record.event, Asked)}
-    assert asked == {"first", *"abcdefgh"}
-
-
 def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: str) -> None:
     """And when they are dropped, or let go, there is none."""
     before, files = set(threading.enumerate()), len(list(Path("/dev/fd").iterdir()))
@@ -109,14 +56,14 @@ def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: s
     together([partial(_pair, campaign) for campaign in campaigns])
     assert len(set(threading.enumerate()) - before) == 1
     assert len(list(Path("/dev/fd").iterdir())) < files + 60
-    state = weakref.ref(campaigns[0]._ledger._cached.state)  # type: ignore[attr-defined]
+    dropped = weakref.ref(campaigns[0])
     for campaign in campaigns[35:]:
         campaign.disconnect()
     del campaigns, campaign
     gc.collect()
     while set(threading.enumerate()) - before:
         time.sleep(0.001)
-    assert state() is None
+    assert dropped() is None
     assert {path.name for path in tmp_path.iterdir()} == {"a.db"}  # SQLite removes its log with the last connection
     assert sum(isinstance(record.event, Told) for record in checked(store, "57")) == 1
 
@@ -129,14 +76,6 @@ def _pair(campaign: Campaign) -> None:
 
 def _read(campaign: Campaign) -> None:
     assert len(list(campaign.history())) == 1
-
-
-def test_the_same_campaign_opened_twice(store: str) -> None:
-    """Each knows it for itself, and neither writes what the other wrote, though both are in one batch."""
-    with Campaign(**TERMS, store=store) as one, Campaign(**TERMS, store=store) as other:
-        together([partial(_pair, campaign) for campaign in [one, other] * 8])
-        assert one.status() == other.status()
-    assert len(checked(store)) == 1 + 2 * 16
 
 
 @pytest.mark.parametrize("instead", [None, "another"])
@@ -165,75 +104,61 @@ def test_a_file_that_is_taken_away(tmp_path: Path, store: str, instead: str | No
     assert len(checked(store)) == 2
 
 
-def test_campaigns_take_turns_where_many_wait(store: str) -> None:
-    """Those of one that asks for hundreds at a time do not hold up another's."""
-    finished: list[str] = []
-    with Campaign(**TERMS, store=store, name="busy") as busy, Campaign(**TERMS, store=store, name="other") as other:
-        ledgers = {"busy": busy._ledger, "other": other._ledger}
-
-        def submit(name: str, commands: int) -> None:
-            future = ledgers[name].submit([e.Pause(), e.Resume()] * commands)
-            future.add_done_callback(lambda _: finished.append(name))
-
-        with blocked(store):
-            submit("busy", 1)  # taken alone, and held up
-            time.sleep(0.05)
-            for _ in range(5):
-                submit("busy", LARGEST)
-            submit("other", 1)
-            submit("other", 1)
-    assert finished.index("other") <= 2
-    assert finished.count("busy") == 6
-
-
 def test_ten_thousand_wait_and_no_more(store: str) -> None:
-    with Campaign(**TERMS, store=store) as campaign:
+    async def crowd(campaign: Campaign) -> None:
         with blocked(store):
-            futures = [campaign._ledger.submit([e.Pause()]) for _ in range(MOST_WAITING)]
-            assert queue_depth(store) == MOST_WAITING
+            pauses = [asyncio.create_task(campaign.apause()) for _ in range(MOST_WAITING)]
+            await asyncio.sleep(0)
             with pytest.raises(QueueFull, match="10000 commands wait"):
-                campaign.ask()
-        assert {tuple(future.result()) for future in futures} == {(None,)}
+                await campaign.aask()
+        await asyncio.gather(*pauses)
+
+    with Campaign(**TERMS, store=store) as campaign:
+        asyncio.run(crowd(campaign))
         campaign.resume()
         assert campaign.ask() is not None
     assert len(checked(store)) == 4
 
 
-def test_those_who_listen_hear_of_what_is_kept(store: str, caplog: pytest.LogCaptureFixture) -> None:
-    """In order, once; one that fails is logged, and harms nobody."""
-    heard: list[Record] = []
+BROKEN = threading.Event()
 
-    def broken(news: Sequence[Record]) -> None:
-        raise RuntimeError(f"{len(news)} events are too many")
 
-    with Campaign(**TERMS, store=store) as campaign:
-        campaign._ledger.listen(broken)
-        stop = campaign._ledger.listen(heard.extend)
-        together([partial(_pair, campaign)] * 8)
-        campaign.pause()
-        stop()
-        campaign.resume()
-        assert [record.seq for record in heard] == list(range(2, 19))
-        assert heard == list(campaign._ledger.records())[1:18]
-    assert "a listener of campaign 'default' failed" in caplog.text
+class Fragile(NamedTuple):
+    """A policy whose memory may fail at the costs of the test."""
+
+    def memory(self, arms: int) -> Any:
+        return self
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        if BROKEN.is_set() and cost == 0.1:
+            raise RuntimeError("of somebody's own policy")
+
+    def belief(self, arm: int) -> Any:
+        return arm
+
+    def full(self) -> bool:
+        return False
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return 0.0
 
 
 def test_a_failure_while_events_are_read_leaves_the_file_to_others(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """What the error holds on to, here a cursor that is not at its end, must not hold on to the file's lock."""
-    with Campaign(["a", "b"], 100.0, store=store, first_pulls=None) as campaign:
+    with Campaign(["a", "b"], 100.0, Fragile(), store, first_pulls=None) as campaign:
         campaign.tell_many([(pull, 0.1, 1.0) for pull in campaign.ask_many(50)])
-        with Campaign.open(store) as other:
+        with Campaign.open(store, policy=Fragile()) as other:
             campaign.disconnect()
             monkeypatch.setattr(sqlite, "BUSY", 0.5)
             raised = []
-            with monkeypatch.context() as patched:
-                patched.setattr(transaction, "apply", failing)
-                for _ in range(3):
-                    with pytest.raises(RuntimeError) as error:
-                        Campaign.open(store)
-                    raised.append(error)
+            BROKEN.set()
+            for _ in range(3):
+                with pytest.raises(RuntimeError) as error:
+                    Campaign.open(store, policy=Fragile())
+                raised.append(error)
+            BROKEN.clear()
             gc.disable()
             try:
                 assert other.ask() is not None
@@ -242,5 +167,85 @@ def test_a_failure_while_events_are_read_leaves_the_file_to_others(
     assert len(raised) == 3
 
 
-def failing(*_: Any) -> None:
-    raise RuntimeError("of somebody's own policy")
+# ---- calls that take long: the ledger is let go in between, and others have their turn
+
+FEW = 5
+
+
+@pytest.fixture
+def slow(store: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store where every command has taken too long when it is done."""
+    monkeypatch.setattr(transaction, "HELD", -1.0)
+    return store
+
+
+MEANWHILE: dict[int, Callable[[], object]] = {}
+
+
+class Meddler(NamedTuple):
+    """A policy during whose n-th choice something else happens, once."""
+
+    def choose(self, memory: Any, now: Any, rng: Any) -> int:
+        MEANWHILE.pop(now.pulls, lambda: None)()
+        return 0
+
+
+def test_who_comes_meanwhile_is_served_before_the_rest(slow: str) -> None:
+    with Campaign(**TERMS, policy=Meddler(), store=slow) as campaign, Campaign(**TERMS, store=slow, name="x") as other:
+        others: list[threading.Thread] = []
+
+        def come() -> None:
+            for ask, key in [(campaign.ask, "late"), (other.ask, None)]:
+                others.append(threading.Thread(target=ask, args=(key,)))
+                others[-1].start()
+            while transaction.queue_depth(slow) < 3:
+                pass
+
+        MEANWHILE[1] = come
+        assert len(campaign.ask_many(FEW)) == FEW
+        for thread in others:
+            thread.join()
+        assert [pull.key for pull in campaign.pulls()] == [None, None, "late", None, None, None]
+    assert len(checked(slow, "x")) == 2
+    assert verify(slow, "default", Meddler()).ok
+
+
+def test_a_call_that_is_cancelled_half_way(slow: str) -> None:
+    """What it was given so far is taken back, and the rest is not asked for."""
+
+    async def ask(campaign: Campaign) -> None:
+        loop, asking = asyncio.get_running_loop(), asyncio.create_task(campaign.aask_many(FEW))
+        cancelled = threading.Event()
+
+        def cancel() -> None:
+            asking.cancel()
+            loop.call_soon(cancelled.set)
+
+        def wait() -> None:
+            loop.call_soon_threadsafe(cancel)
+            cancelled.wait()
+
+        MEANWHILE[2] = wait
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with Campaign(**TERMS, policy=Meddler(), store=slow) as campaign:
+        asyncio.run(ask(campaign))
+        campaign.pause()
+        assert [pull.status for pull in campaign.pulls()] == ["cancelled"] * 3
+
+
+def test_a_campaign_that_is_let_go_meanwhile(slow: str) -> None:
+    """It waits for what was asked of it before."""
+    campaign = Campaign(**TERMS, policy=Meddler(), store=slow)
+    closing = threading.Thread(target=campaign.disconnect)
+
+    def close() -> None:
+        closing.start()
+        while transaction.queue_depth(slow) < 2:
+            pass
+
+    MEANWHILE[1] = close
+    assert len(campaign.ask_many(FEW)) == FEW
+    closing.join()
+    assert verify(slow, "default", Meddler()).events == 1 + FEW

@@ -80,23 +80,6 @@ def test_odd_names(ask):
     ] == sorted(names)
 
 
-def test_json_and_no_rehearsal(ask):
-    done = ask("log.csv", "--budget", "100", "--no-rehearsal", "--json")
-    assert done.exit_code == 0, done.output
-    data = json.loads(done.stdout)
-    assert data["rehearsal"] is None
-    assert data["budget"] == 100.0
-
-
-def test_columns_are_mapped(ask):
-    frame = pd.read_csv("log.csv").rename(columns={"arm": "model", "cost": "usd", "reward": "solved"})
-    frame.to_parquet("calls.parquet")
-    mapped = ["--arm", "model", "--cost", "usd", "--reward", "solved", "--no-rehearsal", "--json"]
-    one = json.loads(ask("calls.parquet", "--budget", "100", *mapped).stdout)
-    other = json.loads(ask("log.csv", "--budget", "100", "--no-rehearsal", "--json").stdout)
-    assert one["arms"] == other["arms"]
-
-
 def failed(result: Result, code: int) -> str:
     assert result.exit_code == code, result.output
     assert result.stdout == ""

@@ -57,7 +57,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert {key: value for key, value in verdict.items() if key != "head"} == {
         "name": "default",
         "events": status["events"],
-        "decisions": 4,
+        "pulls": 4,
         "problems": [],
         "notes": [],
         "choices_checked": True,
@@ -228,15 +228,6 @@ def test_pulls_with_their_notes(outlay: Run) -> None:
     assert "metadata of ask must be a JSON object" in outlay("ask", "--metadata", "[1]").stderr
 
 
-def test_one_of_cost_and_reward_is_amended(outlay: Run) -> None:
-    outlay("new", "--arm", "a=1", "--budget", "50")
-    outlay("tell", line(outlay("ask"))["pull"], "--cost", "1", "--reward", "0.5")
-    outlay("amend", 2, "--cost", "0.25")
-    outlay("amend", 2, "--reward", "1")
-    pull = line(outlay("pulls"))
-    assert (pull["cost"], pull["reward"], pull["amended"]) == (0.25, 1, True)
-
-
 HARD = ("new", "--arm", "small=0.5", "--arm", "large=2", "--budget", "2", "--mode", "hard")
 DAILY = (*HARD, "--window", "day", "--timezone", "America/New_York")
 
@@ -266,8 +257,3 @@ def test_a_fallback_and_the_archive(outlay: Run) -> None:
     assert outlay("ask").exit_code == 3
     assert line(outlay("restore"))["phase"] == "fallback"
     assert line(outlay("verify"))["problems"] == []
-
-
-def test_what_cannot_be_agreed(outlay: Run) -> None:
-    assert "one of the arms" in misused(outlay(*HARD, "--fallback", "huge"))
-    assert "Europe/Berlin" in misused(outlay(*HARD, "--window", "day", "--timezone", "Mars"))

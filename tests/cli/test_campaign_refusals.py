@@ -13,13 +13,10 @@ from tests.cli.campaign_runs import NEW, Run, events, lines, misused, refused
         ("arm,cost\na,1\n", "log must have columns arm, cost, reward, or be lines of JSON"),
         ("arm,cost,reward\na,1,1\na,much,1\n", "log, line 3: its cost is no number"),
         ("arm,cost,reward\na,1,lots\n", "log, line 2: could not convert string to float: 'lots'"),
-        ("arm,cost,reward\na,1,nan\n", "reward of warm_start must be a finite number ≥ -1e+100 and ≤ 1e+100; got nan"),
-        ("arm,cost,reward\nz,1,1\n", "arm of warm_start must be one of a, b; got 'z'"),
         (
             '{"arm": "a", "cost": 1, "reward": 1}\n{"arm": "a"}\n',
             "log, line 2: it must be a JSON object with arm, cost",
         ),
-        ('{"arm": "a", "cost": NaN, "reward": 1}\n', "log, line 1: NaN is not a finite number"),
         ('{"arm": "a", \n', "log, line 1: it is no JSON"),
         (b"arm,cost,reward\n\xff,1,1\n", "log is not UTF-8"),
         ("arm,cost,reward,note\na,1,1," + "x" * 200_000, "log, line 2: field larger than field limit"),
@@ -70,8 +67,7 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         ((*NEW, "--ttl", "soon"), "'soon' is neither a number of seconds nor `never`"),
         (("tell", "2", "--cost", "1"), "give PULL with --cost and --reward"),
         (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
-        (("amend", "2"), "cost of amend must be given, or the reward, or both"),
-        (("warm", "nowhere.csv"), "No such file"),
+        (("expect", "-x", "-3"), "No such option '-x'"),
         (("spend",), "No such command 'spend'"),
     ],
 )
@@ -85,28 +81,18 @@ def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason:
     ("arguments", "code", "reason"),
     [
         (("new", "--arm", "a", "--budget", "5"), 1, "is there already, with other arms: 'b' is not among those given"),
-        ((*NEW[:-1], "6"), 1, "campaign 'default' is there already, with budget 5, not 6"),
         ((*NEW[:-1], "0", "--name", "x"), 2, "--budget must be at least one unit of 1E-9; got Decimal('0')"),
-        ((*NEW, "--policy", "Best"), 2, "--policy must be one of UCBB1, "),
         ((*NEW, "--policy", "UCBB2", "--param", "alpha=3"), 2, "--policy must be given the parameters"),
-        ((*NEW, "--name", "a\nb"), 2, "--name must be 1 to 200 printable characters"),
-        ((*NEW, "--store", "mysql://x"), 2, "--store must be None or sqlite:///FILE or postgresql://"),
         ((*NEW, "--store", "sqlite:///no/x.db"), 1, "there is no folder"),
         (("ask", "--n", "0"), 2, "n of ask_many must be a whole number ≥ 1"),
-        (("ask", "--name", "other"), 1, "has no campaign 'other'"),
         (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
+        (("expect", "-3"), 2, "requests of expect_requests must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
+        (("tell", "-5", "--cost", "-1", "--reward", "2"), 2, "pull of tell must be a whole number ≥ 1"),
         (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no pull 99"),
         (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
-        (("tell", "2", "--cost", "1e30", "--reward", "1"), 2, "cost of tell must be at most 2**53 units"),
-        (("tell", "0", "--cost", "1", "--reward", "1"), 2, "pull of tell must be a whole number ≥ 1"),
-        (("amend", "2", "--cost", "1", "--reward", "1"), 1, "pull 2 is open, not told: tell it first"),
-        (("cancel", "99"), 1, "campaign 'default' has no pull 99"),
-        (("arm", "disable", "z"), 2, "arm of disable_arm must be one of a, b; got 'z'"),
         (("arm", "add", "a", "--max-cost", "1"), 1, "arm 'a' is there already, with max_cost none, not 1"),
-        (("export", "no/x"), 1, "cannot write no/x: there is no folder no"),
         (("export", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
         (("import", "outlay.db"), 1, "outlay.db: this is no ledger of outlay"),
-        (("list", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
     ],
 )
 def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
@@ -114,17 +100,3 @@ def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], c
     assert reason in refused(outlay(*arguments), code)
     assert events() == 2
     assert not Path("none.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["expect", "-3"], "requests of expect_requests must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
-        (["tell", "-5", "--cost", "-1", "--reward", "2"], "pull of tell must be a whole number ≥ 1"),
-    ],
-)
-def test_a_number_below_zero_is_no_option(outlay: Run, arguments: list[str], said: str) -> None:
-    outlay(*NEW)
-    assert said in refused(outlay(*arguments), 2)
-    assert "No such option '--stor'" in misused(outlay("expect", "--stor", "x", "4"))
-    assert "No such option '-x'" in misused(outlay("expect", "-x", "-3"))

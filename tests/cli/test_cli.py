@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import outlay
-from outlay.arms import Gaussian, Problem, catalogue
+from outlay.arms import catalogue
 from outlay.cli import commands
 from outlay.experiments import play as comparison
 from outlay.policies import BY_NAME
@@ -81,16 +81,6 @@ def test_compare_prints_and_writes(ask, tmp_path, stand_in):
     assert all("\x1b" not in line for line in result.stdout.splitlines())
 
 
-def test_a_problem_from_a_file_and_chosen_policies(ask, stand_in):
-    Path("mine.toml").write_text(
-        Problem([Gaussian(1, 2, 0.1, 0.1), Gaussian(1, 1, 0.1, 0.1)], names=["a", "b"]).to_toml()
-    )
-    result = ask("compare", "mine.toml", *QUICK, "--policy", "ucb-b1", "--policy", "Fixed", "--out", "there/deep")
-    assert result.exit_code == 0, result.output
-    assert "RoundRobin" not in result.stdout
-    assert Path("there/deep/report.html").exists()
-
-
 def test_list(ask, tmp_path):
     result = ask("compare", "--list")
     assert result.exit_code == 0
@@ -132,13 +122,6 @@ def test_a_place_that_cannot_be_written(ask, monkeypatch):
     assert "Not a directory" in failed(ask("compare", *QUICK, "--out", "file/deeper"), 1)
 
 
-def test_usage_errors_exit_with_2(ask):
-    for wrong in (["compare", "--budget", "much"], ["compare", "--nosuch"], ["nosuch"], ["compare", "G", "H"]):
-        result = ask(*wrong)
-        assert result.exit_code == 2
-        assert "Traceback" not in result.stderr
-
-
 def test_interrupt_is_130(ask, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -147,7 +130,7 @@ def test_interrupt_is_130(ask, monkeypatch):
     assert failed(ask("compare"), 130) == "outlay: interrupted"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compare", "--help"], ["bounds", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["compare", "--help"], ["campaign", "--help"]])
 def test_help_loads_nothing_heavy(fresh_python, arguments):
     script = f"""
 import json, sys

@@ -10,7 +10,6 @@ from rich.console import Console, RenderableType
 
 from outlay import Campaign
 from outlay.beliefs import Belief, Moments
-from outlay.campaign import monitor as watching
 from outlay.campaign.monitor import CampaignMonitor, RateInterval, rate_interval
 from outlay.cli.campaign_picture import picture
 
@@ -83,24 +82,6 @@ def test_an_interval_holds_the_rate_as_often_as_it_says() -> None:
         above += high < 0.5
     assert max(below, above) <= 155
     assert min(below, above) > 0  # and it is not so wide that it says nothing
-
-
-@pytest.mark.parametrize("pulls", [0, 1, 2])
-def test_few_pulls_say_nothing(pulls: int) -> None:
-    assert rate_interval(Belief(0, pulls, 1.0, 1.0, 0.0, 0.0, 0.0)) == (-math.inf, math.inf)
-
-
-def test_a_long_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "MOST_POINTS", 16)
-    campaign = Campaign({"a": 1}, 200)
-    for _ in range(100):
-        pull = campaign.ask()
-        assert pull is not None
-        pull.tell(1, 1)
-    burn = CampaignMonitor(campaign).look().burn
-    assert 8 <= len(burn) <= 16
-    assert (burn[0].left, burn[-1].left) == (200.0, 100.0)
-    assert list(burn) == sorted(burn, key=lambda point: point.at)
 
 
 def test_a_frame_shows_everything() -> None:

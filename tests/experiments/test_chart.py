@@ -37,19 +37,6 @@ def test_the_first_sweep_goes_along_the_axis_in_rising_order():
     assert floor.values.tolist() == pytest.approx([math.nan, 5.0, 50.0], nan_ok=True)
 
 
-def test_a_floor_far_above_everything_is_left_out():
-    """As in the figure of regret: on a linear axis from five times the largest regret on, on a logarithmic from 100."""
-    low = [row({"K": k}, "one", 10.0, floor) for k, floor in ((100, 51.0), (2, math.nan), (10, 20.0))]
-    chart = sweep_chart([K], low, runs=20)
-    assert (chart.axis.scale, chart.unbounded, chart.panels[0].floor) == ("linear", True, None)
-    assert chart.axis.top < 20.0
-    helps = sweep_chart([K], [one._replace(lower_bound=one.lower_bound - 2.0) for one in low], runs=20)
-    assert not helps.unbounded
-    assert helps.axis.top > 49.0
-    wide = [*low, *(one._replace(policy="other", mean=1000.0) for one in low)]
-    assert not sweep_chart([K], wide, runs=20).unbounded
-
-
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_drawing(width):
     figure = sweep_figure(sweep_chart([K, FORM], GRID, runs=20), width)

@@ -1,10 +1,7 @@
 """`outlay compare experiment.toml`: what it prints, its exit codes; completion; the example of the docs."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +23,7 @@ def ask(*arguments: str) -> Result:
     return CliRunner().invoke(commands, ["compare", *arguments], prog_name="outlay")
 
 
-def test_a_sweep_prints_its_table(write, simulated):
+def test_a_sweep_prints_its_table(write, simulated, undrawn):
     write(SWEPT)
     done = ask("experiment.toml", "--out", "out")
     assert done.exit_code == 0, done.output
@@ -46,7 +43,7 @@ def test_a_sweep_prints_its_table(write, simulated):
     assert printed[: len(shown)] == shown
 
 
-def test_quiet_and_json(write, simulated):
+def test_quiet_and_json(write, simulated, undrawn):
     write(SWEPT)
     done = ask("experiment.toml", "--out", "out", "--quiet")
     assert (done.exit_code, done.output) == (0, "")
@@ -152,17 +149,8 @@ def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
 
 def completed(words: str) -> list[str]:
     """What Tab offers in bash after these words."""
-    script = "from outlay.cli import main; main()"
     env = {"_OUTLAY_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return done.stdout.splitlines()
+    return CliRunner().invoke(commands, env=env, prog_name="outlay").stdout.splitlines()
 
 
 def test_completion(write):

@@ -1,7 +1,6 @@
 """A log as the problem of an experiment: exact, in the order of the file, and one sentence for what it is not."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,15 +55,10 @@ def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
     ("log", "sentence"),
     [
         ("", "log.csv is empty"),
-        ("model,usd\na,1\n", "log.csv has no column 'score'; it has model, usd: name the one for the reward"),
-        ("model,usd,score\n", "log.csv has no rows"),
         ("model,usd,score\na,1,1\na,much,1\n", "the usd of log.csv must be a number in every row; row 3 has 'much'"),
         ("model,usd,score\na,1,1\na,1,\n", "log.csv has an empty cell in row 3; every row must have all three"),
-        ("model,usd,score\na,1,nan\n", "log.csv has an empty cell in row 2; every row must have all three"),
-        ("model,usd,score\n,1,1\n", "log.csv has an empty cell in row 2; every row must have all three"),
         ("model,usd,score\na,inf,1\n", "the usd of log.csv must be a finite number within ±1e100 in every row; row 2"),
         ("model,usd,score\na,-1,1\n", "the mean cost of 'a' of Problem must be a finite number > 0; got -1.0"),
-        ("model,usd,score\na,1,1,1\n", "log.csv cannot be read: row 2: Expected 3 columns, got 4: a,1,1,1"),
     ],
 )
 def test_a_broken_log(write, log, sentence):
@@ -73,30 +67,3 @@ def test_a_broken_log(write, log, sentence):
         load(write(OF_LOG))
     assert str(refused.value).startswith(f"experiment.toml: {sentence}")
     assert "advise" not in str(refused.value)
-
-
-def test_what_is_no_log(write):
-    Path("cut.csv.gz").write_bytes(gzip.compress(LOG.encode() * 50)[:-9])
-    Path("folder").mkdir()
-    sentences = {
-        "cut.csv.gz": "cannot read cut.csv.gz: Truncated compressed stream",
-        "folder": "folder is a folder; a log is one CSV, JSON lines or Parquet file",
-        "nosuch": "there is no file nosuch",
-    }
-    for name, sentence in sentences.items():
-        with pytest.raises(BadFile, match=f"^experiment.toml: {sentence}$"):
-            load(write(OF_LOG.replace("log.csv", name)))
-
-
-def test_an_arm_may_be_called_na_and_columns_differ(write):
-    write("model,usd,score\nNA,1,1\nNone,1,2\n", "log.csv")
-    assert load(write(OF_LOG)).problem.names == ("NA", "None")
-    with pytest.raises(BadFile, match=r"arm, cost and reward of \[log\] must be three different columns"):
-        load(write(OF_LOG.replace('"usd"', '"score"')))
-
-
-def test_a_column_of_numbers_of_requests_is_no_column_of_arms(tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_text("arm,cost,reward\n" + "".join(f"{i},1,1\n" for i in range(10_001)))
-    with pytest.raises(BadFile, match="has more than 10,000 arms: does its column of arms hold something else"):
-        problem_of(path, LogColumns())

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from outlay.arms import Gaussian
@@ -87,23 +86,11 @@ def test_points_share_the_cells_that_a_sweep_leaves_alone(write):
     assert len(set(keys(write, text)) | set(keys(write, PLAIN))) == 3
 
 
-def test_how_much_is_to_be_played(write):
-    text = PLAIN.replace('[[policies]]\nname = "RoundRobin"', '[[policies]]\nname = "EpsilonFirst"')
-    [point] = points_of(load(write(text.replace("cost = 1.0\nreward = 1.0", "cost = 2.0\nreward = 4.0"))))
-    assert point.cells["stubborn"].pulls == pytest.approx(4 * 50 / 2)
-    assert point.cells["EpsilonFirst"].pulls == pytest.approx(4 * 70 / 2), "it is told the budget: a run for each"
-
-
 def test_the_default_plays_every_budget_unless_its_horizon_is_unknown(write):
     head = 'format = 1\n[experiment]\nproblem = "G"\nbudget = 1e4\n'
     told = points_of(load(write(head)))[0].cells["Thrifty"].pulls
     [point] = points_of(load(write(f'{head}[[policies]]\nname = "Thrifty"\nhorizon = "unknown"')))
     assert told / point.cells["Thrifty"].pulls == pytest.approx(3.9953, abs=1e-4)
-
-
-def test_budgets_are_those_of_simulate(write):
-    [point] = points_of(load(write(PLAIN.replace("budgets = [20, 50]", "budget = 1234.5"))))
-    assert point.cells["RoundRobin"].budgets == tuple(np.geomspace(1.2345, 1234.5, 25).tolist())
 
 
 def test_means_beyond_all_measure_are_refused_before_the_work(write):

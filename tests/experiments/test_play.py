@@ -99,15 +99,6 @@ def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, 
     assert bytes_of("out") == bytes_of("other")
 
 
-def test_a_damaged_cell_is_counted(write, simulated, undrawn):
-    run(load(write(SWEPT)), "out")
-    damaged = next(Path("out/cells").glob("Fixed*"))
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    said: list[str] = []
-    assert run(load(write(SWEPT)), "out", said.append).played == 1
-    assert said[0].startswith("1/1  stubborn")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
@@ -164,6 +155,7 @@ def test_damaged_and_foreign_cells_are_played_again(write, simulated):
     assert bytes_of("out") == whole
 
 
+@pytest.mark.interpreted
 def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     experiment = load(write(SWEPT.replace("seed = 3", "seed = 3\nmax_pulls = 30")))
     with pytest.raises(
@@ -177,6 +169,7 @@ def test_what_fails_says_where_and_keeps_the_rest(write, reports):
     assert list(Path("mine").iterdir()) == [], "what was there stays, what was made is gone"
 
 
+@pytest.mark.interpreted
 def test_cells_put_together_are_one_simulation(write):
     """Nothing stands in here: the simulator, and the report."""
     experiment = load(write(PLAIN))
@@ -236,11 +229,3 @@ def test_killed_in_the_middle_of_a_file_and_resumed(write, reports, fresh_python
     run(experiment, "clean")
     left = {name: content for name, content in bytes_of("killed").items() if not name.endswith(".part")}
     assert left == bytes_of("clean")
-
-
-def test_a_folder_that_cannot_be_made(write, simulated):
-    write("in the way", "out")
-    with pytest.raises(OutlayError, match=r"^cannot write out: it is a file$"):
-        run(load(write(PLAIN)), "out")
-    assert simulated == []
-    assert Path("out").is_file()

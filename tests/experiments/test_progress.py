@@ -3,7 +3,6 @@
 import io
 import re
 from functools import partial
-from itertools import cycle
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,13 +64,6 @@ def test_the_state_of_a_cell_at_work(write, monkeypatch):
     assert progress.left == pytest.approx(4.0 + 16.0 + 5.0), "one more report, as long as the last"
 
 
-def test_nothing_to_play_is_all_of_it():
-    states = list[BarState]()
-    with Progress([], points=1, show=states.append).drawing(""):
-        pass
-    assert states == [("drawing", 1.0, None, 0.0)]
-
-
 def test_the_bar_says_what_is_done(write, simulated, monkeypatch):
     """On a terminal that keeps all that is written to it; markup in a label is text."""
     screen = io.StringIO()
@@ -109,26 +101,6 @@ def test_the_estimate_is_scaled_by_pulls(write, clock):
     ]
     assert [share.seconds for share in shares] == pytest.approx([6e3 + 0.2, 6e3 + 0.2])
     assert clock[0] < 30.0, "it measured for a moment"
-
-
-@pytest.mark.parametrize(("sweep", "pulls"), [("", 8e4), ("[20, 200]", 8.8e5)])
-def test_noise_is_not_taken_for_pulls_of_few_requests(write, monkeypatch, sweep, pulls):
-    """A call takes 5 ms for itself, give or take 2 ms, and a microsecond for each pull."""
-    now, jitter = [0.0], cycle([-2e-3, 2e-3])
-
-    def simulate(problem, policy, budgets, *, requests, runs, **_):
-        now[0] += 5e-3 + next(jitter) + 1e-6 * runs * requests[-1]
-        return SimpleNamespace(oracle_reward=np.zeros(1))
-
-    monkeypatch.setattr(play, "simulate", simulate)
-    monkeypatch.setattr("time.perf_counter", lambda: now[0])
-    text = 'format = 1\n[experiment]\nproblem = "H"\nbudgets = [inf]\nrequests = 20\nruns = 4000\nworkers = 2\n'
-    text += '[[policies]]\nname = "RoundRobin"\n'
-    if sweep:
-        text += f'[[sweep]]\nover = "requests"\nvalues = {sweep}\n'
-    [share] = estimate(load(write(text)), "out")
-    assert share.pulls == pulls
-    assert share.seconds == pytest.approx(5e-3 * share.cells + 1e-6 * pulls, rel=0.1)
 
 
 def test_what_is_there_takes_no_time(write, simulated, request):

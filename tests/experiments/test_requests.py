@@ -156,7 +156,8 @@ def test_the_help_names_the_policies_that_are_played_with_requests() -> None:
     assert f"{', '.join(others)} and {last}." in said
 
 
-def test_the_command_takes_requests(tmp_path: Path) -> None:
+def test_the_command_takes_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outlay.report.page.write_report", lambda _, folder: [folder / "report.html"])
     run_it = ["compare", "H", "--policy", "RoundRobin", "--runs", "2", "--out", str(tmp_path)]
     shown = CliRunner().invoke(commands, [*run_it, "--budget", "50", "--requests", "100"])
     assert shown.exit_code == 0, shown.output

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.arms import conftest
 
-from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
+from outlay.arms import Bernoulli, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadParameter, NotCovered
-from outlay.experiments.file import FACTS, PolicyEntry, Setup, moved
+from outlay.experiments.file import PolicyEntry, Setup, moved
 from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
 from outlay.problem_policies import policy_for
 
@@ -109,13 +109,3 @@ def test_a_file_that_says_everything_needs_no_problem_that_knows():
     for parameters in ({**given, "cov": "known"}, {"var_cost": 1.0}, {}):
         with pytest.raises(NotCovered, match="UCBM1 needs finite second moments"):
             PolicyEntry("UCBM1", "a", parameters).on(wild)
-
-
-def test_facts_are_parameters_of_policies():
-    asked = {name for kind in BY_NAME for name in PolicyEntry(kind, kind, {}).takes}
-    assert set(FACTS) <= asked
-
-
-def test_a_log_can_have_any_gap():
-    problem = Problem([Empirical([1, 2], [1, 2]), Empirical([1, 1], [0, 1])])
-    assert moved_problem(problem, "arms.gap", 0.25).rates.tolist() == [1.0, 0.75]

@@ -61,7 +61,7 @@ def test_rows_are_the_theory(name):
 
 
 @pytest.mark.parametrize("budget", [1e2, 1e4, 1e5, 1e6])
-@pytest.mark.parametrize("name", ["near-tie", "G", "H", "thousand-arms"])
+@pytest.mark.parametrize("name", ["near-tie", "G", "H"])
 def test_nothing_exceeds_what_can_be_lost(name, budget):
     """Of near-tie at 10⁵ the lower bound of arm 0 alone would be 1151, where its gap times the budget is 1000."""
     problem = catalogue.load(name)
@@ -122,11 +122,13 @@ def test_bad_budgets(budget):
 
 
 def test_of_many_arms_the_best_and_the_costly_are_shown():
-    bounds = problem_bounds(catalogue.load("thousand-arms"), 1e5)
+    problem = catalogue.load("thousand-arms")
+    problem = Problem(problem.arms[:60], problem.names[:60])
+    bounds = problem_bounds(problem, 1e5)
     rows = shown_rows(bounds)
     assert len(rows) == 13
     assert rows[0].gap == 0
-    assert rows[-1].arm == "988 more"
+    assert rows[-1].arm == "48 more"
     losses = [row.lower or 0.0 for row in rows[1:-1]]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] >= max(row.lower or 0.0 for row in bounds.arms if row not in rows)

@@ -11,7 +11,7 @@ import outlay
 from outlay import progress
 from outlay.arms import Constant, Problem
 from outlay.errors import StoreError
-from outlay.text import aligned, sparkline
+from outlay.text import aligned
 
 
 def table(text: str) -> list[list[str]]:
@@ -86,11 +86,6 @@ def test_a_column_has_one_number_of_decimals():
     assert aligned([0.0], 3) == ["0"]
 
 
-def test_a_line_keeps_to_its_cell():
-    assert 'points="2,22 60,12 118,2"' in sparkline([1.0, 2.0, 3.0], 1.0, 3.0)
-    assert 'points="2,22"' in sparkline([1.0], 1.0, 1.0)
-
-
 @pytest.fixture
 def notebook(monkeypatch):
     """IPython as far as a bar needs it; what was displayed, in order."""
@@ -120,15 +115,3 @@ def test_progress_in_a_notebook(notebook):
     assert 'value="0.2500"' in notebook[1]
     assert " left" in notebook[1]
     assert notebook[-1] == ""  # gone at the end
-
-
-def test_no_progress_where_it_is_not_wanted(notebook):
-    with progress.progress(8, False) as report:
-        report(2)
-    assert notebook == []
-    sys.modules["IPython"].get_ipython = lambda: None  # type: ignore[attr-defined]
-    assert not progress.in_notebook()
-
-
-def test_large_numbers_have_exponents():
-    assert aligned([1e100, -2.0, float("nan")], 3) == ["1e+100", "−2", "–"]

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from outlay.arms import Bernoulli, Constant, Gamma, Pareto, Problem, catalogue
+from outlay.arms import Bernoulli, Constant, Gamma, Pareto, Problem
 from outlay.errors import BadParameter
 from outlay.report import request_bounds
-from outlay.report.bounds import mix, request_notes, shown_arms
+from outlay.report.bounds import mix, request_notes
 from outlay.theory import divergence, fluid, fluid_loss, lower_bound, request_gaps
 
 COINS = Problem(
@@ -34,15 +34,6 @@ def test_the_numbers_are_the_theorys(budget):
     shares = np.array([row.share for row in found.arms])
     assert shares @ COINS.mean_rewards == pytest.approx(found.fluid.value)
     assert shares @ COINS.mean_costs <= budget / 1000 * (1 + 1e-12)
-
-
-def test_of_many_arms_the_mix_and_the_costliest_are_shown():
-    found = request_bounds(catalogue.load("thousand-arms"), 700.0, 1000)
-    shown = shown_arms(found)
-    assert len(shown) == 13
-    assert shown[-1].arm == "988 more"
-    assert sum(row.lower or 0.0 for row in shown) == pytest.approx(found.total.lower)
-    assert sum(row.share or 0.0 for row in shown) == pytest.approx(found.total.share)
 
 
 def test_without_a_bound_the_mix_is_still_there():

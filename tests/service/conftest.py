@@ -13,13 +13,12 @@ from queue import Queue
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.service import ServiceSettings, application
 from outlay.service.auth import KeyStore
-from outlay.service.server import Server, TimedHttpProtocol
+from outlay.service.server import Server, bound
 
 POLICY = "Frugal"  # plain Python: nothing is compiled
 
@@ -64,12 +63,9 @@ def key_store(store: str) -> Iterator[KeyStore]:
 def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
     """A service on a real socket, in a thread of this process."""
     app = application(ServiceSettings(store=store, **settings))
-    config = uvicorn.Config(
-        app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=TimedHttpProtocol
-    )
     ready: Queue[str] = Queue()
-    server = Server(config, app, ready.put)
-    thread = threading.Thread(target=server.run)
+    server = Server(app, ready.put, patience=5)
+    thread = threading.Thread(target=server.run, args=[[bound("127.0.0.1", port)]])
     thread.start()
     try:
         yield ready.get(timeout=20)

@@ -14,7 +14,7 @@ from outlay.beliefs import Belief
 from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
-from outlay.service.schemas import DashboardView, ViewQuery, encode
+from outlay.service.schemas import DashboardView, encode
 from outlay.service.views import MOST_ARMS, Outcomes, WatchedCampaign, forecast, learning, view_of
 from tests.service.conftest import POLICY
 
@@ -32,7 +32,7 @@ def pulled(policy: str = POLICY, pulls: int = 400, requests: int | None = None) 
 
 
 def shown(watched: WatchedCampaign, **wanted: str) -> DashboardView:
-    return asyncio.run(view_of(watched, ViewQuery(**wanted)))  # type: ignore[arg-type]
+    return asyncio.run(view_of(watched, **wanted))  # type: ignore[arg-type]
 
 
 def test_a_view_has_the_numbers_of_the_campaign() -> None:

@@ -14,7 +14,7 @@ from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry,
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, OpenPull, forgotten, number_of, settled
-from outlay.campaign.reasons import MOST, Reasons, Weighed, reasons_of
+from outlay.campaign.reasons import MOST, Explanation, Reasons, reasons_of
 from outlay.campaign.records import (
     Entry,
     Listed,
@@ -126,10 +126,8 @@ class Campaign:
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback),
         )
-        given, limits = (
-            None if policy is None else settings.chosen(policy),
-            settings.CampaignLimits(budget, requests, costs),
-        )
+        given = None if policy is None else settings.chosen(policy)
+        limits = settings.CampaignLimits(budget, requests, costs)
         opening = settings.agreed(arms, limits, settings.chosen(given, limits), name, terms)
         self._start(store, opening.name, opening, given)
         self._log_rounded("Campaign", budget, opening.budget)
@@ -463,8 +461,8 @@ class Campaign:
         ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
         """
         most = whole("reasons", "most", most, at_least=1)
-        weighed: Weighed = yield c.Explain()
-        return reasons_of(weighed, most)
+        explanation: Explanation = yield c.Explain()
+        return reasons_of(explanation, most)
 
     astatus, areasons = as_async(status), as_async(reasons)
 
@@ -542,17 +540,13 @@ class Campaign:
         try:
             pull = yield from self._wait(c.Ask(), FORGOTTEN)
         except (NotNow, StoreBusy):
-            forgotten(self._state.name, self._open_ones(given))
+            mine = [pull for pull in given if not pull._settled]
+            under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
+            forgotten(self._state.name, [pull for pull in mine if pull.id in under_way])  # here and elsewhere
             pull = yield from self._wait(c.Ask(), None)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     _anext = as_async(_next)
-
-    def _open_ones(self, given: list[OpenPull]) -> list[OpenPull]:
-        """Those that nobody has settled, here or elsewhere."""
-        mine = [pull for pull in given if not pull._settled]
-        under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
-        return [pull for pull in mine if pull.id in under_way]
 
     def _tell_each(self, owner: str, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
         rows = list(settings.triples(owner, "outcomes", outcomes))

@@ -31,6 +31,9 @@ class RateInterval(NamedTuple):
     high: float
 
 
+UNKNOWN = RateInterval(-math.inf, math.inf)
+
+
 class CampaignView(NamedTuple):
     """A campaign at one moment; `intervals` are those of the arms of `status`, in their order."""
 
@@ -88,11 +91,14 @@ class CampaignMonitor:
             self._last.append(entry)
             self._take_in(entry)
         self.behind = most is not None and self._after - before >= most
-        status = self._campaign.status()
+        status, arms = self._campaign.status(), self._arms
         return CampaignView(
             status,
             tuple(self._burn),
-            tuple(self._interval(arm.name) for arm in status.arms),
+            tuple(
+                rate_interval(self._memory.belief(arms[arm.name])) if arm.name in arms else UNKNOWN
+                for arm in status.arms
+            ),
             tuple(map(_under_way, islice(self._asked.values(), self._most_pulls))),
             tuple(self._last),
         )
@@ -143,11 +149,6 @@ class CampaignMonitor:
             self._memory = self._memory.with_new_arm()
         return self._arms[arm]
 
-    def _interval(self, arm: str) -> RateInterval:
-        if arm not in self._arms:
-            return RateInterval(-math.inf, math.inf)
-        return rate_interval(self._memory.belief(self._arms[arm]))
-
 
 def _under_way(asked: Entry) -> PullStatus:
     """A pull that was asked for and has not ended."""
@@ -168,7 +169,7 @@ def rate_interval(belief: Belief) -> RateInterval:
     [0.432, 0.572]
     """
     if belief.pulls < 3:
-        return RateInterval(-math.inf, math.inf)
+        return UNKNOWN
     g = math.expm1(2.0 * CERTAINTY / (belief.pulls - 2))
     mirrored = belief._replace(mean_reward=-belief.mean_reward, cov=-belief.cov)
     low, high = (fieller_limit(b.mean_cost, b.mean_reward, b, g) for b in (mirrored, belief))

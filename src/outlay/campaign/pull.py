@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -89,10 +90,8 @@ class ClientPull(PullInHand, frozen=True, dict=True):
 
     def __exit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            try:
+            with suppress(CampaignConflict):  # it was settled by somebody who has another copy of it
                 self.cancel(_reason(kind)) if self._is_cancelled_by(kind) else self.charge()
-            except CampaignConflict:
-                return  # it was settled by somebody who has another copy of it
 
 
 class OpenPull(ClientPull, frozen=True, dict=True):
@@ -128,13 +127,8 @@ class OpenPull(ClientPull, frozen=True, dict=True):
 
     async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            await asyncio.shield(self._aend(kind))  # a task that is cancelled again still leaves no pull open
-
-    async def _aend(self, kind: Failure) -> None:
-        try:
-            await (self.acancel(_reason(kind)) if self._is_cancelled_by(kind) else self.acharge())
-        except CampaignConflict:
-            return
+            end = self.acancel(_reason(kind)) if self._is_cancelled_by(kind) else self.acharge()
+            await asyncio.shield(_unless_settled(end))  # a task that is cancelled again still leaves no pull open
 
 
 class AsyncClientPull(PullInHand, frozen=True, dict=True):
@@ -161,13 +155,8 @@ class AsyncClientPull(PullInHand, frozen=True, dict=True):
 
     async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            await asyncio.shield(self._end(kind))
-
-    async def _end(self, kind: Failure) -> None:
-        try:
-            await (self.cancel(_reason(kind)) if self._is_cancelled_by(kind) else self.charge())
-        except CampaignConflict:
-            return
+            end = self.cancel(_reason(kind)) if self._is_cancelled_by(kind) else self.charge()
+            await asyncio.shield(_unless_settled(end))
 
 
 def forgotten(campaign: str, pulls: Sequence[Pull]) -> None:
@@ -198,3 +187,8 @@ def number_of(owner: str, pull: object) -> int:
 
 def _reason(kind: Failure) -> str:
     return "" if kind is None else f"left with {kind.__name__}"[:200]
+
+
+async def _unless_settled(end: Coroutine[Any, Any, None]) -> None:
+    with suppress(CampaignConflict):  # it was settled by somebody who has another copy of it
+        await end

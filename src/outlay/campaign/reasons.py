@@ -18,11 +18,11 @@ from outlay.text import listed
 MOST = 60  # arms that reasons are given for
 
 
-class Weighed(NamedTuple):
+class Explanation(NamedTuple):
     """The arm that an ask would name, if any, and what it is chosen by: a copy, to be looked at later."""
 
     arm: int | None
-    scales: ChoiceInputs
+    inputs: ChoiceInputs
     names: tuple[str, ...]  # of all arms
     policy: str
     samples: tuple[int, ...]  # of each arm
@@ -59,35 +59,35 @@ class Reasons(msgspec.Struct, frozen=True):
     untried: int
 
 
-def weighed_of(state: State, arm: int | None) -> Weighed:
+def explanation_of(state: State, arm: int | None) -> Explanation:
     """What the next choice would be made by, copied."""
     spent = state.unit.amount(state.counted)
     open_arms = admissible(state) or range(len(state.arms))
-    scales = learner_of(state).scales(open_arms, state.under_way, spent, state.used_now)
+    inputs = learner_of(state).inputs(open_arms, state.under_way, spent, state.used_now)
     names, samples = zip(*((each.name, each.samples) for each in state.arms), strict=True)
-    return Weighed(arm, scales, names, state.terms.policy["name"], samples)
+    return Explanation(arm, inputs, names, state.terms.policy["name"], samples)
 
 
-def reasons_of(weighed: Weighed, most: int) -> Reasons:
+def reasons_of(given: Explanation, most: int) -> Reasons:
     """The reasons for the arm that comes next, and those about the arms with most samples, at most so many in all."""
-    scales, arm = weighed.scales, weighed.arm
-    places = {k: place for place, k in enumerate(scales.arms)}
-    ranked = sorted(places, key=lambda k: (k != arm, -weighed.samples[k], k))[:most]
+    inputs, arm = given.inputs, given.arm
+    places = {k: place for place, k in enumerate(inputs.arms)}
+    ranked = sorted(places, key=lambda k: (k != arm, -given.samples[k], k))[:most]
     shown = [places[k] for k in ranked]
-    found = explain_choice(scales.policy, scales.memory, scales.pulls, scales.now, shown)
-    leaders = {scales.arms[place] for place in found.leaders}
+    found = explain_choice(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown)
+    leaders = {inputs.arms[place] for place in found.leaders}
     arms = tuple(
-        _reason(weighed, k, weight, found, k in leaders) for k, weight in zip(ranked, found.weights, strict=True)
+        _reason(given, k, weight, found, k in leaders) for k, weight in zip(ranked, found.weights, strict=True)
     )
-    names = [weighed.names[k] for k in sorted(leaders)]
+    names = [given.names[k] for k in sorted(leaders)]
     words = "No arm can be named now." if arm is None else _why(arms[0], found.means, names)
-    name = None if arm is None else weighed.names[arm]
-    untried = sum(weighed.samples[k] == 0 for k in places)
-    return Reasons(name, weighed.policy, found.means, words, arms, untried)
+    name = None if arm is None else given.names[arm]
+    untried = sum(given.samples[k] == 0 for k in places)
+    return Reasons(name, given.policy, found.means, words, arms, untried)
 
 
-def _reason(weighed: Weighed, arm: int, weight: ArmEvidence, found: PolicyExplanation, leads: bool) -> ArmReason:
-    name, samples = weighed.names[arm], weighed.samples[arm]
+def _reason(given: Explanation, arm: int, weight: ArmEvidence, found: PolicyExplanation, leads: bool) -> ArmReason:
+    name, samples = given.names[arm], given.samples[arm]
     evidence, enough, score = weight.evidence, weight.enough, weight.score
     return ArmReason(name, leads, samples, evidence, enough, score, _about(weight, found.means, samples, leads))
 
@@ -186,7 +186,12 @@ def outlook_of(state: State) -> Outlook | None:
     if horizon is None or state.ended or not any(arm.pulls for arm in arms):
         return None
     spent = [amount(arm.spent) for arm in arms]
-    costs = np.array([_mean_cost(arm, cost) for arm, cost in zip(arms, spent, strict=True)])
+    costs = np.array(
+        [
+            arm.mean_cost if arm.mean_cost is not None else cost / arm.pulls if arm.pulls else 0.0
+            for arm, cost in zip(arms, spent, strict=True)
+        ]
+    )
     rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
     left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
@@ -210,10 +215,6 @@ def outlook_of(state: State) -> Outlook | None:
         None if spread is None else expected - NORMAL * spread,
         None if spread is None else expected + NORMAL * spread,
     )
-
-
-def _mean_cost(arm: Arm, spent: float) -> float:
-    return arm.mean_cost if arm.mean_cost is not None else spent / arm.pulls if arm.pulls else 0.0
 
 
 def _mix(costs: Vector, low: int, high: int, per_request: float) -> dict[int, float]:

@@ -11,7 +11,7 @@ import msgspec
 from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, State
-from outlay.campaign.reasons import Outlook, Weighed, outlook_of
+from outlay.campaign.reasons import Explanation, Outlook, outlook_of
 from outlay.errors import StoreError, needed
 from outlay.tables import Table
 from outlay.text import aligned
@@ -269,7 +269,7 @@ def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pa
 
 
 # What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
-Answer = Pull | Receipt | Weighed | int | None
+Answer = Pull | Receipt | Explanation | int | None
 Reply = Answer | Exception  # or why it was refused
 
 
@@ -287,16 +287,12 @@ class PullFilter(NamedTuple):
 
     def fits(self, pull: PullState, asked: Asked) -> bool:
         """Whether it is one of those, `limit` aside."""
-        return (
-            pull.number > self.after
-            and self.status in (None, pull.status)
-            and (self.key is None or self._has_key(pull.key))
-            and (self.tag is None or self.tag in asked.tags)
-        )
-
-    def _has_key(self, key: str | None) -> bool:
-        """Whether that is the key, or the key of one of many that were asked for with it."""
-        return key is not None and (key in spellings(self.key or "") or key.startswith(f"{self.key}/{SEPARATOR}"))
+        if self.key is not None:  # or the key of many, of which this is one
+            key = pull.key or ""
+            if key not in spellings(self.key) and not key.startswith(f"{self.key}/{SEPARATOR}"):
+                return False
+        fits = pull.number > self.after and self.status in (None, pull.status)
+        return fits and (self.tag is None or self.tag in asked.tags)
 
 
 def pull_of(state: State, number: int) -> Pull:

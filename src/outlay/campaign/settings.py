@@ -4,12 +4,13 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 
 from outlay import __version__, policies
-from outlay.campaign.ledger.allocate import in_seconds, unknown_arm
+from outlay.campaign.ledger.allocate import in_seconds
+from outlay.campaign.ledger.decide import unknown_arm
 from outlay.campaign.ledger.events import (
     DEFAULT,
     Amount,
@@ -44,12 +45,18 @@ from outlay.policies.protocol import Policy, as_data, check_memory, check_policy
 from outlay.text import listed, one_of
 from outlay.usercode import instead_of_class
 
+MOST_TAGS, LONGEST_TAG = 8, 64
+MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
+_METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
+MOST_IN_ONE_EVENT = 10_000  # samples
 MICROS = 1_000_000
 LONGEST_WAIT = 1e6  # seconds
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
 Costs = Mapping[str, float]  # from names to mean costs
 PolicyGiven = Policy | str | Mapping[str, object] | None  # a policy, its name, its name and parameters, or the default
+Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its values
+ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
 
 
 class CampaignLimits(NamedTuple):
@@ -82,6 +89,9 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     s = settings
     if not isinstance(s.negative_costs, bool):
         raise BadParameter(OWNER, "negative_costs", "True or False", s.negative_costs)
+    zone_of(OWNER, s.timezone)
+    if s.window is None and s.timezone != DEFAULT.timezone:
+        raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", s.timezone)
     return Terms(
         unit=str(unit.size),
         mode=cast("Mode", word(OWNER, "mode", s.mode, get_args(Mode))),
@@ -97,17 +107,9 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
         first_pulls=None if s.first_pulls is None else whole(OWNER, "first_pulls", s.first_pulls, at_least=1),
         window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
-        timezone=_timezone(s),
+        timezone=s.timezone,
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
     )
-
-
-def _timezone(settings: Settings) -> str:
-    """The time zone of the windows; only where there are windows does another than the default make sense."""
-    zone_of(OWNER, settings.timezone)
-    if settings.window is None and settings.timezone != DEFAULT.timezone:
-        raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", settings.timezone)
-    return settings.timezone
 
 
 def chosen(policy: PolicyGiven, limits: CampaignLimits | None = None) -> Policy:
@@ -139,9 +141,9 @@ def arm_terms(unit: Unit, arms: Arms, costs: Costs) -> tuple[ArmTerms, ...]:
         raise BadParameter(OWNER, "arms", f"{allowed}, in an order, which a set has not", arms)
     if isinstance(arms, str) or not hasattr(arms, "__len__") or not 1 <= len(arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", allowed, arms)
-    most: Mapping[str, Amount | None] = (
-        arms if isinstance(arms, Mapping) else dict.fromkeys(_checked_names(arms, allowed))
-    )
+    if not isinstance(arms, Mapping) and not all(isinstance(name, str) for name in arms):
+        raise BadParameter(OWNER, "arms", allowed, arms)
+    most: Mapping[str, Amount | None] = arms if isinstance(arms, Mapping) else dict.fromkeys(arms)
     if len(most) < len(arms):
         raise BadParameter(OWNER, "arms", "different names", list(arms))
     if not hasattr(costs, "keys") or (costs and set(costs) != set(most)) or None in costs.values():
@@ -181,13 +183,17 @@ def note_of(owner: str, reason: object) -> str:
 def positive(unit: Unit, owner: str, name: str, value: object) -> int:
     """An amount above zero that can be spent: what is no whole unit of it cannot."""
     units = unit.units(owner, name, value, up=False)
-    return units if units > 0 else _refuse(owner, name, f"at least one unit of {unit.size}", value)
+    if units <= 0:
+        raise BadParameter(owner, name, f"at least one unit of {unit.size}", value)
+    return units
 
 
 def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
     """An amount of zero or more."""
     units = unit.units(owner, name, value)
-    return units if units >= 0 else _refuse(owner, name, "≥ 0", value)
+    if units < 0:
+        raise BadParameter(owner, name, "≥ 0", value)
+    return units
 
 
 def check_same(state: State, wanted: Open, any_policy: bool) -> None:
@@ -254,21 +260,6 @@ def _written(policy: Policy) -> dict[str, Any]:
         raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
-def _checked_names(names: Sequence[str], allowed: str) -> Sequence[str]:
-    if not all(isinstance(name, str) for name in names):
-        raise BadParameter(OWNER, "arms", allowed, names)
-    return names
-
-
-def _refuse(owner: str, name: str, allowed: str, got: object) -> NoReturn:
-    raise BadParameter(owner, name, allowed, got)
-
-
-MOST_TAGS, LONGEST_TAG = 8, 64
-MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
-_METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
-
-
 def asked(owner: str, key: object, ttl: object, tags: object, metadata: object) -> Ask:
     """The command of an ask."""
     named = None if key is None else label("ask", "key", key)
@@ -312,7 +303,7 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     if not isinstance(metadata, Mapping):
         raise BadParameter(owner, "metadata", _METADATA, metadata)
     try:
-        plain = _Plain().made(metadata, 1)
+        plain = _plain(metadata, [MOST_KEYS])
         size = len(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     except (TypeError, ValueError, OverflowError):
         raise BadParameter(owner, "metadata", _METADATA, metadata) from None
@@ -321,53 +312,39 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     return plain or None
 
 
-class _Plain:
-    """Makes plain copies, and counts keys on the way, so that what is too large is not copied."""
-
-    def __init__(self) -> None:
-        self._keys = 0
-
-    def made(self, value: Any, depth: int) -> Any:
-        """ValueError for what JSON cannot say, or what is too much."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            if len(value) > MOST_BYTES:
-                raise ValueError("too long")
-            return str.__str__(value)
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise ValueError("not finite")
-            return float(value)
-        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
-            return self._container(value, depth)
-        whole = operator.index(value)  # of any kind; TypeError for what is no number
-        if abs(whole) >= 2**63:
-            raise ValueError("too large")
-        return whole
-
-    def _container(self, value: Mapping[Any, Any] | Sequence[Any], depth: int) -> Any:
+def _plain(value: Any, keys_left: list[int], depth: int = 1) -> Any:
+    """A plain copy; TypeError or ValueError for what JSON cannot say, or what is too much: that is not copied."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= MOST_BYTES:
+        return str.__str__(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         if depth > DEEPEST or len(value) > MOST_BYTES:
             raise ValueError("too deep or too long")
         if not isinstance(value, Mapping):
-            return [self.made(part, depth + 1) for part in value]
-        self._keys += len(value)
-        if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
+            return [_plain(part, keys_left, depth + 1) for part in value]
+        keys_left[0] -= len(value)
+        if keys_left[0] < 0 or not all(isinstance(key, str) for key in value):
             raise ValueError("too many keys, or keys that are no strings")
-        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}
-
-
-MOST_IN_ONE_EVENT = 10_000  # samples
-
-Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its values
-ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
+        return {str.__str__(key): _plain(part, keys_left, depth + 1) for key, part in value.items()}
+    whole = operator.index(value)  # of any kind; TypeError for what is no number
+    if abs(whole) >= 2**63:
+        raise ValueError("too large")
+    return whole
 
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
     """The rows, each of three values; BadParameter where they are not."""
     if not isinstance(rows, Iterable):
         raise BadParameter(owner, name, "many of three values each: arm or pull, cost, reward", rows)
-    return map(_triple, rows)
+    for row in rows:
+        try:
+            one, two, three = row
+        except (TypeError, ValueError):
+            raise BadParameter("Campaign", "a sample", "three values: arm or pull, cost, reward", row) from None
+        yield one, two, three
 
 
 def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
@@ -403,11 +380,3 @@ def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
         if entry.kind in ("told", "amended") and entry.pull is not None:
             told[entry.pull] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
     return list(told.values())
-
-
-def _triple(row: Any) -> Triple:
-    try:
-        one, two, three = row
-    except (TypeError, ValueError):
-        raise BadParameter("Campaign", "a sample", "three values: arm or pull, cost, reward", row) from None
-    return one, two, three

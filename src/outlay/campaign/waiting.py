@@ -286,7 +286,13 @@ class Hooks:
                     target=_work, args=(ref(self), self._notifier), name=f"outlay hooks {self._name}", daemon=True
                 )
                 self._thread.start()
-        return lambda: self._drop(hook)
+
+        def drop() -> None:
+            with self._lock:
+                if hook in self._hooks:
+                    self._hooks.remove(hook)
+
+        return drop
 
     def stop(self) -> None:
         """Call the hooks for what was written, then no more."""
@@ -294,11 +300,6 @@ class Hooks:
         self._notifier.written.announce()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LAST_CALL)
-
-    def _drop(self, hook: _Hook) -> None:
-        with self._lock:
-            if hook in self._hooks:
-                self._hooks.remove(hook)
 
     def deliver(self) -> bool:
         """Call the hooks for all events that are new; False where this was the last time."""

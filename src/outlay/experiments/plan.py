@@ -90,7 +90,7 @@ class Cell:
         return self.runs * (sum(each) if alone else max(each))
 
 
-class Point(NamedTuple):
+class SweepPoint(NamedTuple):
     """A combination of swept values: the problem there, and one cell per label."""
 
     values: Values
@@ -127,7 +127,7 @@ def folder_of(values: Values) -> str:
     return re.sub(r"[^\w.,=+-]", "_", words.replace("−", "-"))
 
 
-def points_of(experiment: Experiment) -> list[Point]:
+def points_of(experiment: Experiment) -> list[SweepPoint]:
     """All points of an experiment, the last sweep varying fastest; BadFile where one cannot be set up."""
     points = [
         _point(experiment, dict(zip((sweep.name for sweep in experiment.sweeps), values, strict=True)))
@@ -145,8 +145,8 @@ def points_of(experiment: Experiment) -> list[Point]:
     return points
 
 
-def _point(experiment: Experiment, values: Values) -> Point:
-    point = Point(values, experiment.problem, {})
+def _point(experiment: Experiment, values: Values) -> SweepPoint:
+    point = SweepPoint(values, experiment.problem, {})
     setup = Setup(experiment.problem, experiment.players, experiment.budgets, experiment.requests)
     try:
         for sweep in experiment.sweeps:
@@ -207,7 +207,7 @@ def keep(folder: Path, cell: Cell, result: Result) -> None:
     result.save(path)
 
 
-def combined(point: Point, results: dict[str, Result]) -> Result:
+def combined(point: SweepPoint, results: dict[str, Result]) -> Result:
     """The results of a point's cells as one, exactly as if all policies had been played together.
 
     Run i draws from the same random stream whatever is played next to it, so nothing is lost by playing them apart.

@@ -19,8 +19,8 @@ from outlay.experiments.plan import (
     FOLDER,
     Cell,
     Job,
-    Point,
     Progress,
+    SweepPoint,
     combined,
     keep,
     kept,
@@ -83,13 +83,13 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     return Outcome(rows, files, progress.played, len(jobs(points)) - progress.played, result)
 
 
-def results(experiment: Experiment, folder: str | Path) -> Iterator[tuple[Point, Result]]:
+def results(experiment: Experiment, folder: str | Path) -> Iterator[tuple[SweepPoint, Result]]:
     """Each point with its result, played where `folder` does not hold it yet; no reports are written."""
     out, points = checked_path("results", folder), points_of(experiment)
     yield from _results(experiment, out, points, Progress(missing(points, out)))
 
 
-def jobs(points: Sequence[Point]) -> list[Job]:
+def jobs(points: Sequence[SweepPoint]) -> list[Job]:
     """Every cell with its label, once: points share the cells that the sweep does not change."""
     found: dict[str, Job] = {}
     for point in points:
@@ -98,21 +98,21 @@ def jobs(points: Sequence[Point]) -> list[Job]:
     return list(found.values())
 
 
-def missing(points: Sequence[Point], folder: Path) -> list[Job]:
+def missing(points: Sequence[SweepPoint], folder: Path) -> list[Job]:
     """The cells that `folder` does not hold, which are to be played."""
     return [(label, cell) for label, cell in jobs(points) if not path_of(folder, cell).exists()]
 
 
 def _results(
-    experiment: Experiment, folder: Path, points: Sequence[Point], progress: Progress
-) -> Iterator[tuple[Point, Result]]:
+    experiment: Experiment, folder: Path, points: Sequence[SweepPoint], progress: Progress
+) -> Iterator[tuple[SweepPoint, Result]]:
     check_memory(experiment, points)
     with made(folder / FOLDER):
         for point in points:
             yield point, combined(point, _cells(experiment, folder, point, progress))
 
 
-def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progress) -> dict[str, Result]:
+def _cells(experiment: Experiment, folder: Path, point: SweepPoint, progress: Progress) -> dict[str, Result]:
     """The result of each cell of a point, kept or played now."""
     found = {}
     for label, cell in point.cells.items():
@@ -127,14 +127,16 @@ def _cells(experiment: Experiment, folder: Path, point: Point, progress: Progres
     return found
 
 
-def check_memory(experiment: Experiment, points: Sequence[Point]) -> None:
+def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:
     """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
     owner = f"[experiment] in {experiment.source}"
     check_room(owner, policies, experiment.runs, len(experiment.budgets), arms)
 
 
-def _played(experiment: Experiment, cell: Cell, label: str, point: Point, report: Callable[[float], None]) -> Result:
+def _played(
+    experiment: Experiment, cell: Cell, label: str, point: SweepPoint, report: Callable[[float], None]
+) -> Result:
     try:
         return simulate(
             cell.problem,

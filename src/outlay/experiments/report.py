@@ -22,7 +22,7 @@ from outlay.checks import check_folder, check_writable, writing
 from outlay.engine.limits import MODES
 from outlay.errors import BadFile
 from outlay.experiments.file import Experiment, Sweep, Value, Values, printable
-from outlay.experiments.plan import Point, folder_of, shown, title_of
+from outlay.experiments.plan import SweepPoint, folder_of, shown, title_of
 from outlay.report.curves import (
     FLOOR_HELPS,
     LOWER_BOUND,
@@ -78,7 +78,7 @@ for point, result in experiments.results(experiment, "FOLDER"):
 """
 
 
-def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path) -> None:
+def check_outputs(experiment: Experiment, points: Sequence[SweepPoint], folder: Path) -> None:
     """Raise BadFile where something cannot be written, as far as can be told before the work."""
     paths = [path for point in points for path in _files(point, folder)]
     paths += _sweep_files(folder) if experiment.sweeps else []
@@ -89,7 +89,7 @@ def check_outputs(experiment: Experiment, points: Sequence[Point], folder: Path)
             check_writable(path)
 
 
-def write_point(experiment: Experiment, point: Point, result: Result, folder: Path) -> list[Path]:
+def write_point(experiment: Experiment, point: SweepPoint, result: Result, folder: Path) -> list[Path]:
     """Write the report and then the result, into the folder itself or one named after the swept values; the paths.
 
     A report takes seconds to draw, so it is kept where all its files are there, it is about the same result, and its
@@ -107,7 +107,7 @@ def write_point(experiment: Experiment, point: Point, result: Result, folder: Pa
     return [saved, *reports]
 
 
-def _files(point: Point, folder: Path) -> list[Path]:
+def _files(point: SweepPoint, folder: Path) -> list[Path]:
     """The files of a point: its result, then its report."""
     home = folder / point.folder if point.values else folder
     return [home / "result.parquet", *report_files(home)]
@@ -247,7 +247,7 @@ def loss(value: float) -> str:
     return amount(value, below_ten=2, most=1e9)
 
 
-def point_ranking(point: Point, result: Result) -> PointRanking:
+def point_ranking(point: SweepPoint, result: Result) -> PointRanking:
     """How the policies stand at a point."""
     return PointRanking(point.values, ranking(result), result.requests is None and not np.any(result.gaps))
 

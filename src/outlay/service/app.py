@@ -6,9 +6,12 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from importlib import import_module
 from itertools import count
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -16,16 +19,18 @@ from prometheus_client.core import GaugeMetricFamily
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlay.campaign.records import Status
+from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import BadParameter
-from outlay.service import ServiceSettings, routes, streams
+from outlay.service import ServiceSettings, streams
 from outlay.service.alerts import BudgetAlerts
 from outlay.service.auth import KeyCache
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.endpoints import SAFE, Endpoint
-from outlay.service.openapi import document
+from outlay.service.openapi import ROUTES, document
 from outlay.service.problems import Refused, headers_of, problem_of
 from outlay.service.schemas import encode
 
@@ -62,79 +67,55 @@ class Application:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
-        self.campaigns, self.keys, self.metrics = OpenCampaigns(settings), KeyCache(settings.store), Metrics()
-        self._paths = _Paths()
-        for route in (*routes.table, *streams.table):
-            self._paths.add(route.path, route.method, Endpoint(route, self.campaigns, self.keys))
+        self.campaigns, self.keys = OpenCampaigns(settings), KeyCache(settings.store)
+        self.metrics = Metrics(self.campaigns)
+        paths: defaultdict[str, ByMethod] = defaultdict(ByMethod)
+        for route in ROUTES:
+            paths[route.path].apps[route.method] = Endpoint(route, self.campaigns, self.keys)
         for path, page in streams.pages().items():
-            self._paths.add(path, "GET", page)
-        self._http = RequestMiddleware(self._dispatch, settings, self.metrics)
+            paths[path].apps["GET"] = page
+        listed = [Route(path, by_method) for path, by_method in paths.items()]
+        router = Router(listed, redirect_slashes=False, default=_nothing_here, lifespan=self._lifespan)
+        self._inner = RequestMiddleware(router, settings, self.metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["type"] == "http":
-            scope["app"] = self
-            await self._http(scope, receive, send)
+        scope["app"] = self
+        await self._inner(scope, receive, send)
 
     @staticmethod
     def description() -> bytes:
         """The OpenAPI document."""
         return json.dumps(document(), ensure_ascii=False).encode()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Begin and end, as the server says."""
-        await receive()
+    @asynccontextmanager
+    async def _lifespan(self, _: "Application") -> AsyncIterator[None]:
         alerts = asyncio.ensure_future(BudgetAlerts(self.campaigns).run())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        yield
         self.campaigns.stopping.set()
         await alerts
         await self.campaigns.close()
         self.keys.close()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand over to what stands at the path."""
-        apps, scope["path_params"] = self._paths.find(scope["path"])
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        if not apps:
-            raise Refused("not_found")
-        if method not in apps:
-            raise Refused("method_not_allowed", allow=", ".join(sorted(apps)))
-        scope["outlay.route"] = "page"  # an endpoint says better
-        await apps[method](scope, receive, send)
 
 
-class _Paths:
-    """What stands at a path, and what below it by the next part, None for a parameter."""
+class ByMethod:
+    """What can be called at one path."""
 
     def __init__(self) -> None:
-        self._below: dict[str | None, _Paths] = {}
-        self._apps: dict[str, ASGIApp] = {}  # by method
-        self._names: list[str] = []  # of the parameters
+        self.apps: dict[str, ASGIApp] = {}
 
-    def add(self, path: str, method: str, app: ASGIApp) -> None:
-        """Put something at a path."""
-        place = self
-        for part in path.split("/"):
-            place = place._below.setdefault(None if part.startswith("{") else part, _Paths())
-        place._apps[method] = app
-        place._names = re.findall(r"{(\w+)}", path)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand over to the application of the method; a name in a path may hold an encoded slash."""
+        app = self.apps.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        if app is None:
+            raise Refused("method_not_allowed", allow=", ".join(sorted(self.apps)))
+        scope["path_params"] = {name: unquote(value) for name, value in scope["path_params"].items()}
+        scope["outlay.route"] = app.route.path if isinstance(app, Endpoint) else "page"
+        await app(scope, receive, send)
 
-    def find(self, path: str) -> tuple[dict[str, ASGIApp], dict[str, str]]:
-        """What stands there, by method; parts are split before they are decoded, so that a name may hold a slash."""
-        place, values = self, []
-        for part in path.split("/"):
-            below = place._below.get(part)
-            if below is None and part:
-                below = place._below.get(None)
-                values.append(unquote(part))
-            if below is None:
-                return {}, {}
-            place = below
-        return place._apps, dict(zip(place._names, values, strict=False))  # nothing has a name where nothing stands
+
+async def _nothing_here(*_: object) -> None:
+    raise Refused("not_found")
 
 
 class RequestMiddleware:
@@ -146,6 +127,8 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if scope["type"] != "http":
+            return await self._inner(scope, receive, send)
         began = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
@@ -234,18 +217,20 @@ def traced(app: ASGIApp) -> ASGIApp:
 class Metrics:
     """What Prometheus reads: requests and their times as they happen, campaigns as they stand when it asks."""
 
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+    def __init__(self, campaigns: OpenCampaigns) -> None:
+        registry = self._registry = CollectorRegistry()
         names = ["method", "route", "status"]
-        self._served = Counter("outlay_requests", "Requests answered.", names, registry=self._registry)
-        self._took = Histogram(
-            "outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=self._registry
-        )
+        self._served = Counter("outlay_requests", "Requests answered.", names, registry=registry)
+        self._took = Histogram("outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=registry)
         self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.active = 0  # requests under way
-        self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
-        self._queue = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=self._registry)
-        self._streams = Gauge("outlay_streams", "Event streams that are open.", registry=self._registry)
+        now: dict[tuple[str, str], Callable[[], float]] = {
+            ("outlay_requests_active", "Requests under way."): lambda: self.active,
+            ("outlay_queue_depth", "Commands that wait to be written."): lambda: queue_depth(campaigns.settings.store),
+            ("outlay_streams", "Event streams that are open."): lambda: campaigns.streams,
+        }
+        for named, count_now in now.items():
+            Gauge(*named, registry=registry).set_function(count_now)
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; what its sender made up is not taken for a name."""
@@ -257,31 +242,25 @@ class Metrics:
         counters[0].inc()
         counters[1].observe(seconds)
 
-    def text(self, campaigns: Sequence[Status], queue: int, streams: int) -> bytes:
-        """All of it, with the campaigns as they stand, and how much waits to be written."""
-        self._active.set(self.active)
-        self._queue.set(queue)
-        self._streams.set(streams)
+    def text(self, campaigns: Sequence[Status]) -> bytes:
+        """All of it, with these campaigns as they stand."""
         return generate_latest(self._registry) + generate_latest(_CampaignNumbers(campaigns))
 
 
-class _CampaignNumbers:
+class _CampaignNumbers(NamedTuple):
     """Each number of each campaign, and of its first arms."""
 
-    def __init__(self, campaigns: Sequence[Status]) -> None:
-        self._campaigns = campaigns
+    campaigns: Sequence[Status]
 
-    def collect(self) -> list[GaugeMetricFamily]:
-        found = []
+    def collect(self) -> Iterator[GaugeMetricFamily]:
         for field in ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events"):
             family = GaugeMetricFamily(f"outlay_campaign_{field}", f"{field} of a campaign.", labels=["campaign"])
-            for status in self._campaigns:
+            for status in self.campaigns:
                 family.add_metric([status.name], getattr(status, field))
-            found.append(family)
+            yield family
         for field in ("spent", "reserved", "reward", "pulls", "in_flight"):
             family = GaugeMetricFamily(f"outlay_arm_{field}", f"{field} of an arm.", labels=["campaign", "arm"])
-            for status in self._campaigns:
+            for status in self.campaigns:
                 for arm in status.arms[:MOST_ARMS]:
                     family.add_metric([status.name, arm.name], getattr(arm, field))
-            found.append(family)
-        return found
+            yield family

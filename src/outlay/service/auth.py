@@ -7,25 +7,25 @@ are needed is decided by whether one was ever made: revoking the last does not o
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
+from msgspec.structs import asdict
+from sqlalchemy.engine import Engine
 
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
 from outlay.checks import word
 from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError
 from outlay.service.problems import Refused
+from outlay.service.schemas import AuditEntry
 
 Scope = Literal["ask", "tell", "read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -75,21 +75,12 @@ class Key(NamedTuple):
 ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # where no key was ever made
 
 
-def from_micros(micros: int) -> datetime:
-    """A time of a key or an act.
-
-    >>> from_micros(0).year
-    1970
-    """
+def _from_micros(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / MICROS, UTC)
 
 
 def digest_of(token: str) -> str:
-    """What is kept of it.
-
-    >>> len(digest_of("out_example"))
-    64
-    """
+    """What is kept of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -102,8 +93,8 @@ api_key = sa.Table(
     sa.Column("id", sa.String(16), primary_key=True),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
-    sa.Column("scopes", sa.Text, nullable=False),  # JSON, as the next
-    sa.Column("campaigns", sa.Text, nullable=False),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("campaigns", sa.JSON, nullable=False),
     sa.Column("created", _Big, nullable=False),
     sa.Column("expires", _Big),
     sa.Column("revoked", _Big),
@@ -124,18 +115,6 @@ audit = sa.Table(
 
 class NoKey(OutlayError):
     """There is no key of this id."""
-
-
-class AuditEntry(NamedTuple):
-    """Something that an admin did: which key, what, on which campaign, what came of it, in which request."""
-
-    at: int
-    key: str
-    act: str
-    campaign: str | None
-    status: int
-    request: str
-    seq: int = 0  # its number in the log
 
 
 def now() -> int:
@@ -165,47 +144,45 @@ class KeyStore:
         expires = None if days is None else created + int(days * 86_400 * MICROS)
         token = PREFIX + secrets.token_urlsafe(32)
         key = Key(secrets.token_hex(4), named, digest_of(token), wanted, only, created, expires)
-        self._connected(new=True)
-        with self._writing() as connection:
-            metadata.create_all(connection)
-            lists = {"scopes": json.dumps(sorted(wanted)), "campaigns": json.dumps(sorted(only))}
-            connection.execute(sa.insert(api_key).values(key._asdict() | lists))
+        engine = self._connected(new=True)
+        with translated_errors(engine):
+            metadata.create_all(engine)
+        lists = {"scopes": sorted(wanted), "campaigns": sorted(only)}
+        self._execute(sa.insert(api_key).values(key._asdict() | lists))
         return token, key
 
     def all(self) -> list[Key]:
         """Every key that was ever made, the oldest first."""
         rows = self._rows(sa.select(api_key).order_by(api_key.c.created, api_key.c.id), api_key)
         return [
-            Key(**{**row, **{field: frozenset(json.loads(row[field])) for field in ("scopes", "campaigns")}})
-            for row in rows
+            Key(**{**row, "scopes": frozenset(row["scopes"]), "campaigns": frozenset(row["campaigns"])}) for row in rows
         ]
 
     def revoke(self, key: str) -> None:
         """Let a key be used no more; again, nothing happens."""
         if key not in {each.id for each in self.all()}:
             raise NoKey(f"there is no key {key}: `outlay keys list` shows them")
-        with self._writing() as connection:
-            query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
-            connection.execute(query.values(revoked=now()))
+        query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
+        self._execute(query.values(revoked=now()))
 
     def note_use(self, key: str, at: int) -> None:
         """Remember when a key was last used."""
-        with self._writing() as connection:
-            connection.execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
+        self._execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
 
     def record(self, entry: AuditEntry) -> None:
         """Add to the log of what admins did."""
-        with self._writing() as connection:
-            connection.execute(sa.insert(audit).values({k: v for k, v in entry._asdict().items() if k != "seq"}))
+        fields = asdict(entry) | {"at": round(entry.at.timestamp() * MICROS)}
+        del fields["seq"]  # the database numbers them
+        self._execute(sa.insert(audit).values(fields))
 
     def entries(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[AuditEntry]:
         """What admins did last, the newest first: before this number, and on these campaigns, if any."""
-        wanted = sa.select(*(audit.c[name] for name in AuditEntry._fields)).order_by(audit.c.seq.desc()).limit(limit)
+        wanted = sa.select(audit).order_by(audit.c.seq.desc()).limit(limit)
         if before is not None:
             wanted = wanted.where(audit.c.seq < before)
         if only := list(campaigns):
             wanted = wanted.where(audit.c.campaign.in_(only))
-        return [AuditEntry(**row) for row in self._rows(wanted, audit)]
+        return [AuditEntry(**{**row, "at": _from_micros(row["at"])}) for row in self._rows(wanted, audit)]
 
     def close(self) -> None:
         """Let the database go."""
@@ -229,11 +206,10 @@ class KeyStore:
                 return []
             return connection.execute(query).mappings().all()
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _execute(self, statement: sa.Executable) -> None:
         engine = self._connected()
         with translated_errors(engine), engine.begin() as connection:
-            yield connection
+            connection.execute(statement)
 
 
 class KeyCache:
@@ -260,7 +236,7 @@ class KeyCache:
             raise self._failed(address)
         if at - self._used.get(key.id, key.used or 0) > USED:
             self._used[key.id] = at
-            await self._off_the_loop(lambda: self._note_use(key.id, at))
+            await self._write(lambda: self._store.note_use(key.id, at))
         return key
 
     async def still_valid(self, key: Key) -> bool:
@@ -284,12 +260,9 @@ class KeyCache:
 
     async def record(self, entry: AuditEntry) -> None:
         """Keep what an admin did; where no key was ever made there is nobody to name, and the log has it."""
-        _log.info("audit", extra={"said": {name: value for name, value in entry._asdict().items() if name != "at"}})
+        _log.info("audit", extra={"said": {name: value for name, value in asdict(entry).items() if name != "at"}})
         if self._keys:
-            try:
-                await self._off_the_loop(lambda: self._store.record(entry))
-            except StoreError as error:
-                _log.error("the audit log cannot be written: %s", error)
+            await self._write(lambda: self._store.record(entry))
 
     async def entries(self, key: Key, limit: int, before: int | None) -> list[AuditEntry]:
         """What admins did last, as far as this key may see the campaigns that it was done to."""
@@ -303,11 +276,12 @@ class KeyCache:
     async def _off_the_loop(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _note_use(self, key: str, at: int) -> None:
+    async def _write(self, work: Callable[[], None]) -> None:
+        """Write what no request fails for."""
         try:
-            self._store.note_use(key, at)
+            await self._off_the_loop(work)
         except StoreError as error:
-            _log.warning("the use of key %s cannot be noted: %s", key, error)
+            _log.error("the audit log, or when a key was used, cannot be written: %s", error)
 
     def _failed(self, address: str) -> Refused:
         """Count a failure; who has too many hears that, and is told when to come back."""
@@ -324,15 +298,5 @@ class KeyCache:
 
 
 def csrf_of(key: Key) -> str:
-    """What pages of the service must send with whatever changes something.
-
-    >>> len(csrf_of(Key("1", "me", "ab", frozenset(), frozenset(), 0)))
-    64
-    """
+    """What pages of the service must send with whatever changes something."""
     return hmac.new(key.digest.encode(), b"outlay csrf", hashlib.sha256).hexdigest()
-
-
-def check_csrf(key: Key, given: str) -> None:
-    """Refuse what a browser sent on behalf of another site."""
-    if not hmac.compare_digest(given.encode(), csrf_of(key).encode()):
-        raise Refused("bad_origin", "a browser must send the token of its session")

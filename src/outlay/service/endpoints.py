@@ -5,10 +5,15 @@ check of who may call what, and the OpenAPI document.
 """
 
 import asyncio
+import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
+from msgspec import NODEFAULT, defstruct
+from msgspec.structs import asdict
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -18,7 +23,7 @@ from outlay.errors import NoCampaign
 from outlay.service import auth
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.problems import Refused, problem_of
-from outlay.service.schemas import encode
+from outlay.service.schemas import AuditEntry, encode
 
 T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
@@ -40,10 +45,9 @@ class Route(NamedTuple):
     statuses: tuple[int, ...]  # the usual one first
     media: str  # of the answer
 
-    @property
-    def changes(self) -> bool:
-        """Whether it changes something that an admin answers for."""
-        return self.scope == "admin" and self.method != "GET"
+
+class Parameters(msgspec.Struct):
+    """What a handler takes beside the request, by name."""
 
 
 class RouteTable(list[Route]):
@@ -52,12 +56,25 @@ class RouteTable(list[Route]):
     def route(
         self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
     ) -> Callable[[H], H]:
-        """Add a function: parameters named `body` and `query` are decoded into the types that it says."""
+        """Add a function: what it takes beside the request are the fields of the body, or of the query of a GET.
+
+        A parameter named `body` is the whole body.
+        """
 
         def add(handler: H) -> H:
             hints = get_type_hints(handler, include_extras=True)
-            types = hints.get("body"), hints.get("query"), hints.get("return")
-            self.append(Route(method, path, scope, handler, *types, statuses, media))
+            answer = hints.pop("return")
+            given = [parameter for name, parameter in signature(handler).parameters.items() if name != "request"]
+            taken = hints.get("body")
+            if taken is None and given:
+                name = handler.__name__.title().replace("_", "") + ("Query" if method == "GET" else "Body")
+                fields = [
+                    (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
+                    for each in given
+                ]
+                taken = defstruct(name, fields, bases=(Parameters,), forbid_unknown_fields=True)
+            body, query = (None, taken) if method == "GET" else (taken, None)
+            self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
             return handler
 
         return add
@@ -67,6 +84,7 @@ class ApiRequest(Request):
     """What a handler is handed: who calls, about which campaign, and what was said."""
 
     key: auth.Key
+    campaign: Campaign  # that it is about
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
@@ -85,18 +103,15 @@ class ApiRequest(Request):
         """Where the caller is."""
         return "" if self.client is None else self.client.host
 
-    async def campaign(self) -> Campaign:
-        """The campaign that it is about."""
-        return await self.campaigns.campaign(self.name)
-
-    async def still_allowed(self) -> bool:
-        """Whether the caller's key is still one."""
-        return await self.key_cache.still_valid(self.key)
-
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of a long wait; it is given up where the caller has gone, or the service stops."""
+
+        async def disconnected() -> None:
+            while (await self.receive())["type"] != "http.disconnect":
+                continue
+
         task = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(disconnected(self.receive))
+        gone = asyncio.ensure_future(disconnected())
         stopping = asyncio.ensure_future(self.campaigns.stopping.wait())
         try:
             await asyncio.wait({task, gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -109,12 +124,6 @@ class ApiRequest(Request):
             await asyncio.gather(task, gone, stopping, return_exceptions=True)
 
 
-async def disconnected(receive: Receive) -> None:
-    """Until the caller has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        continue
-
-
 class Endpoint:
     """A route as an application of ASGI."""
 
@@ -125,15 +134,18 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, decode, call, encode."""
         route = self.route
-        scope["outlay.route"] = route.path
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
-        arguments: dict[str, Any] = {}
+        given: Any = None
         if route.query is not None:
-            arguments["query"] = _query(request, route.query)
-        if self._body is not None:
-            arguments["body"] = self._body.decode(await self._read(request))
+            given = _query(request, route.query)
+        elif self._body is not None:
+            given = self._body.decode(await self._read(request))
+        whole = {} if given is None else {"body": given}
+        arguments = asdict(given) if isinstance(given, Parameters) else whole
         try:
+            if "campaign" in request.path_params:
+                request.campaign = await self._campaigns.campaign(request.name)
             answer = await route.handler(request, **arguments)
         except Exception as error:
             await self._record(request, problem_of(error).status)  # what an admin tried is on record, too
@@ -154,7 +166,9 @@ class Endpoint:
         request.key = await self._keys.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
         if by_cookie and request.method not in SAFE and self._keys.needed:
-            auth.check_csrf(request.key, request.headers.get(auth.CSRF, ""))
+            given = request.headers.get(auth.CSRF, "")
+            if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
+                raise Refused("bad_origin", "a browser must send the token of its session")
         if "campaign" in request.path_params and not request.key.sees(request.name):
             raise NoCampaign("it is another's")
         if not request.key.allows(wanted):
@@ -175,17 +189,18 @@ class Endpoint:
     async def _record(self, request: ApiRequest, status: int) -> None:
         """Keep what an admin did."""
         route = self.route
-        if route.changes:
-            said = f"{route.method} {route.path}", request.path_params.get("campaign"), status
-            await self._keys.record(auth.AuditEntry(auth.now(), request.key.id, *said, request.scope["outlay.request"]))
+        if route.scope == "admin" and route.method != "GET":
+            act, campaign = f"{route.method} {route.path}", request.path_params.get("campaign")
+            number: str = request.scope["outlay.request"]
+            await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 
 
-def _query(request: ApiRequest, wanted: type[T]) -> T:
+def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:
     """What the query says."""
     given = request.query_params
     if len(given) < len(given.multi_items()):
         raise Refused("bad_request", "the query says something twice")
-    known = {field.name for field in msgspec.structs.fields(wanted)}  # type: ignore[arg-type]
-    if unknown := given.keys() - known:
+    known = wanted.__struct_fields__
+    if unknown := given.keys() - set(known):
         raise Refused("bad_request", f"the query may say {', '.join(sorted(known))}; got {min(unknown)[:80]!r}")
     return msgspec.convert(dict(given), wanted, strict=False)

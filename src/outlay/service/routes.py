@@ -2,16 +2,17 @@
 
 import asyncio
 import re
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
+from msgspec import Meta
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from outlay import __version__
-from outlay.campaign.records import PullStatus
-from outlay.campaign.stores.transaction import queue_depth
+from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.records import Receipt
 from outlay.service import schemas as s
-from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
+from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable
 from outlay.service.problems import Refused, problem_of
 
@@ -21,22 +22,28 @@ PULL = CAMPAIGN + "/pulls/{pull}"
 
 
 @table.route("POST", CAMPAIGN + "/ask", "ask")
-async def ask(request: ApiRequest, body: s.AskBody) -> s.AskAnswer:
+async def ask(
+    request: ApiRequest,
+    key: s.Name | None = None,
+    n: Annotated[int, Meta(ge=1, le=10_000)] | None = None,
+    ttl: float | None = None,
+    wait: s.Seconds = 0.0,
+    tags: tuple[str, ...] = (),
+    metadata: dict[str, Any] | None = None,
+) -> s.AskAnswer:
     """Name the next pull, or up to `n` of them; none and `ended` where the campaign is over.
 
     With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
-    says that no pull can be named at the moment; `wait` has the service wait for one.
+    says that no pull can be named at the moment; the service waits for a single one for up to `wait` seconds.
     """
-    campaign = await request.campaign()
-    notes: dict[str, Any] = {"tags": body.tags or (), "metadata": body.metadata}
-    if body.n is not None:
-        if body.wait:
+    if n is not None:
+        if wait:
             raise Refused("bad_request", "wait is for a single pull: leave n out")
-        pulls = await campaign.aask_many(body.n, body.key, body.ttl, **notes)
-        return s.AskAnswer([s.pull(pull) for pull in pulls], not pulls)
-    asking = campaign.aask(body.key, body.ttl, wait=body.wait > 0, timeout=body.wait or None, **notes)
-    pull = await (request.unless_gone(asking) if body.wait else asking)
-    return s.AskAnswer([] if pull is None else [s.pull(pull)], pull is None)
+        pulls = await request.campaign.aask_many(n, key, ttl, tags=tags, metadata=metadata)
+        return s.AskAnswer([s.answer(s.PullAnswer, pull) for pull in pulls], not pulls)
+    asking = request.campaign.aask(key, ttl, wait=wait > 0, timeout=wait or None, tags=tags, metadata=metadata)
+    pull = await (request.unless_gone(asking) if wait else asking)
+    return s.AskAnswer([] if pull is None else [s.answer(s.PullAnswer, pull)], pull is None)
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
@@ -46,92 +53,102 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
     Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
     what cannot be (a cost that is no number), all are refused and none is told.
     """
-    campaign = await request.campaign()
+
+    def result(reply: Receipt | Exception) -> s.TellResult:
+        if isinstance(reply, Exception):
+            return s.TellResult(problem=problem_of(reply))
+        return s.TellResult(s.answer(s.ReceiptAnswer, reply))
+
     if isinstance(body, s.TellBody):
-        return s.receipt(await campaign.atell(body.pull, body.cost, body.reward))
-    replies = await campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
-    return s.TellResults(
-        [
-            s.TellResult(problem=problem_of(reply)) if isinstance(reply, Exception) else s.TellResult(s.receipt(reply))
-            for reply in replies
-        ]
-    )
+        return s.answer(s.ReceiptAnswer, await request.campaign.atell(body.pull, body.cost, body.reward))
+    replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
+    return s.TellResults(list(map(result, replies)))
 
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
-async def list_pulls(request: ApiRequest, query: s.PullsQuery) -> s.PullsPage:
+async def list_pulls(
+    request: ApiRequest,
+    status: PullPhase | None = None,
+    tag: str | None = None,
+    key: str | None = None,
+    after: s.Count = 0,
+    limit: s.PageSize = 100,
+) -> s.PullsPage:
     """The pulls in the order in which they were asked for: by status, tag and key."""
-    campaign = await request.campaign()
-    found = await campaign.apulls(query.status, query.tag, query.key, query.after, query.limit + 1)
-    items = [s.pull_status(pull) for pull in found[: query.limit]]
-    return s.PullsPage(items, items[-1].id if len(found) > query.limit else None)
+    found = await request.campaign.apulls(status, tag, key, after, limit + 1)
+    items = [s.answer(s.PullStatusAnswer, pull) for pull in found[:limit]]
+    return s.PullsPage(items, items[-1].id if len(found) > limit else None)
 
 
 @table.route("GET", PULL, "read")
 async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
     """How a pull stands."""
-    return s.pull_status(await _pull(request))
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/cancel", "tell")
-async def cancel(request: ApiRequest, body: s.CancelBody) -> s.PullStatusAnswer:
+async def cancel(request: ApiRequest, reason: str = "") -> s.PullStatusAnswer:
     """Say that a pull was never made: nothing is charged and nothing learned."""
-    await (await request.campaign()).acancel(_number(request), body.reason)
-    return s.pull_status(await _pull(request))
+    await request.campaign.acancel(_number(request), reason)
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/charge", "tell")
 async def charge(request: ApiRequest) -> s.PullStatusAnswer:
     """Give a pull up, and charge what was set aside for it until it is told after all."""
-    await (await request.campaign()).acharge(_number(request))
-    return s.pull_status(await _pull(request))
+    await request.campaign.acharge(_number(request))
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
-async def extend(request: ApiRequest, body: s.ExtendBody) -> s.PullStatusAnswer:
+async def extend(request: ApiRequest, ttl: float) -> s.PullStatusAnswer:
     """Let a pull under way expire so many seconds from now."""
-    await (await request.campaign()).aextend(_number(request), body.ttl)
-    return s.pull_status(await _pull(request))
+    await request.campaign.aextend(_number(request), ttl)
+    return await _pull(request)
 
 
 @table.route("POST", PULL + "/amend", "admin")
-async def amend(request: ApiRequest, body: s.AmendBody) -> s.ReceiptAnswer:
-    """Correct what was told, on the record."""
-    campaign = await request.campaign()
-    return s.receipt(await campaign.aamend(_number(request), body.cost, body.reward, body.reason))
+async def amend(
+    request: ApiRequest, cost: s.Money | None = None, reward: float | None = None, reason: str = ""
+) -> s.ReceiptAnswer:
+    """Correct what was told, on the record: the cost, the reward or both."""
+    amended = await request.campaign.aamend(_number(request), cost, reward, reason)
+    return s.answer(s.ReceiptAnswer, amended)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
-async def list_tags(request: ApiRequest, query: s.PageQuery) -> s.TagsPage:
+async def list_tags(request: ApiRequest, after: str = "", limit: s.PageSize = 100) -> s.TagsPage:
     """The tags that pulls were asked for with, by name, and how many have each."""
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
     await watched.catch_up()
     tags = dict(watched.monitor.tagged)
-    later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > query.after))
-    page = later[: query.limit]
+    later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > after))
+    page = later[:limit]
     return s.TagsPage([s.Tag(tag, tags[tag]) for tag in page], page[-1] if len(later) > len(page) else None)
 
 
 @table.route("GET", CAMPAIGN + "/arms", "read")
-async def list_arms(request: ApiRequest, query: s.ArmsQuery) -> s.ArmsPage:
+async def list_arms(request: ApiRequest, after: s.Count = 0, limit: s.PageSize = 100) -> s.ArmsPage:
     """The arms, in the order in which they were added; `next` counts those before."""
-    arms = (await (await request.campaign()).astatus()).arms
-    end = query.after + query.limit
-    return s.ArmsPage([s.arm(arm) for arm in arms[query.after : end]], end if end < len(arms) else None)
+    arms = (await request.campaign.astatus()).arms
+    end = after + limit
+    return s.ArmsPage([s.answer(s.ArmAnswer, arm) for arm in arms[after:end]], end if end < len(arms) else None)
 
 
 @table.route("POST", CAMPAIGN + "/arms", "admin", statuses=(201,))
-async def add_arm(request: ApiRequest, body: s.ArmBody) -> s.ArmAnswer:
+async def add_arm(
+    request: ApiRequest, name: s.Name, max_cost: s.Money | None = None, cost: float | None = None
+) -> s.ArmAnswer:
     """Add another arm."""
-    await (await request.campaign()).aadd_arm(body.name, body.max_cost, body.cost)
-    return await _arm(request, body.name)
+    await request.campaign.aadd_arm(name, max_cost, cost)
+    return await _arm(request, name)
 
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/disable", "admin")
 async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Stop pulling an arm; pulls under way can still be told."""
     arm = await _arm(request, request.path_params["arm"])
-    await (await request.campaign()).adisable_arm(arm.name)
+    await request.campaign.adisable_arm(arm.name)
     return await _arm(request, arm.name)
 
 
@@ -139,30 +156,35 @@ async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
 async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
     """Pull a disabled arm again."""
     arm = await _arm(request, request.path_params["arm"])
-    await (await request.campaign()).aenable_arm(arm.name)
+    await request.campaign.aenable_arm(arm.name)
     return await _arm(request, arm.name)
 
 
 @table.route("GET", "/v1/campaigns", "read")
-async def list_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> s.CampaignsPage:
+async def list_campaigns(
+    request: ApiRequest, after: str = "", limit: s.PageSize = 100, archived: bool = False
+) -> s.CampaignsPage:
     """The campaigns that the key may see, by name: those that were archived, or the others."""
-    return await campaigns_page(request, query)
+    return await campaigns_page(request, after, limit, archived)
 
 
-async def campaigns_page(request: ApiRequest, query: s.CampaignsQuery, age: float = 0.0) -> s.CampaignsPage:
+async def campaigns_page(
+    request: ApiRequest, after: str, limit: int, archived: bool, age: float = 0.0
+) -> s.CampaignsPage:
     """A page of the campaigns that the key may see, as they were so many seconds ago at most."""
-    found = await request.campaigns.all(query.archived, age)
-    seen = [status for status in found if request.key.sees(status.name) and status.name > query.after]
-    page = sorted(seen, key=lambda status: status.name)[: query.limit]
-    return s.CampaignsPage([s.campaign(status) for status in page], page[-1].name if len(seen) > len(page) else None)
+    found = await request.campaigns.all(archived, age)
+    seen = [status for status in found if request.key.sees(status.name) and status.name > after]
+    page = sorted(seen, key=lambda status: status.name)[:limit]
+    items = [s.answer(s.CampaignAnswer, status) for status in page]
+    return s.CampaignsPage(items, page[-1].name if len(seen) > len(page) else None)
 
 
 @table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))
 async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignAndArms:
     """Open a campaign. The same terms again change nothing (200); other terms for the same name are a `conflict`."""
-    terms = {field: getattr(body, field) for field in body.__struct_fields__}
+    terms = asdict(body)
     if isinstance(body.policy, s.PolicyGiven):
-        terms["policy"] = msgspec.structs.asdict(body.policy)
+        terms["policy"] = asdict(body.policy)
     if not request.key.sees(body.name):
         raise Refused("forbidden", "the key is limited to other campaigns")
     request.path_params["campaign"] = body.name  # for the audit log
@@ -174,68 +196,73 @@ async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignA
 @table.route("GET", CAMPAIGN, "read")
 async def campaign(request: ApiRequest) -> s.CampaignAndArms:
     """How a campaign stands."""
-    return s.campaign_and_arms(await (await request.campaign()).astatus())
+    return s.campaign_and_arms(await request.campaign.astatus())
 
 
 @table.route("POST", CAMPAIGN + "/budget", "admin")
-async def set_budget(request: ApiRequest, body: s.BudgetBody) -> s.CampaignAndArms:
-    """Set the budget; more than was spent reopens a campaign that was exhausted."""
-    await (await request.campaign()).aset_budget(body.budget)
+async def set_budget(request: ApiRequest, budget: s.Money) -> s.CampaignAndArms:
+    """Set the budget, all of it; more than was spent reopens a campaign that was exhausted."""
+    await request.campaign.aset_budget(budget)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/requests", "admin")
-async def set_requests(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
+async def set_requests(request: ApiRequest, requests: int) -> s.CampaignAndArms:
     """Set how many pulls may be made in all."""
-    await (await request.campaign()).aset_requests(body.requests)
+    await request.campaign.aset_requests(requests)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/expect", "admin")
-async def expect(request: ApiRequest, body: s.RequestsBody) -> s.CampaignAndArms:
+async def expect(request: ApiRequest, requests: int) -> s.CampaignAndArms:
     """Say how many requests are still to come, as far as anybody knows."""
-    await (await request.campaign()).aexpect_requests(body.requests)
+    await request.campaign.aexpect_requests(requests)
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/warm", "admin")
-async def warm_start(request: ApiRequest, body: s.SamplesBody) -> s.Learned:
-    """Let the policy learn from samples made elsewhere, at no cost."""
-    return s.Learned(await (await request.campaign()).awarm_start(body.samples, body.key))
+async def warm_start(
+    request: ApiRequest, samples: list[tuple[str, s.Money, float]], key: s.Name | None = None
+) -> s.Learned:
+    """Let the policy learn from samples made elsewhere, at no cost: (arm, cost, reward) each.
+
+    Samples with the same `key` are learned once.
+    """
+    return s.Learned(await request.campaign.awarm_start(samples, key))
 
 
 @table.route("POST", CAMPAIGN + "/pause", "admin")
 async def pause(request: ApiRequest) -> s.CampaignAndArms:
     """Name no arm until it is resumed; tells are still accepted."""
-    await (await request.campaign()).apause()
+    await request.campaign.apause()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/resume", "admin")
 async def resume(request: ApiRequest) -> s.CampaignAndArms:
     """Name arms again."""
-    await (await request.campaign()).aresume()
+    await request.campaign.aresume()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/close", "admin")
 async def close(request: ApiRequest) -> s.CampaignAndArms:
     """End the campaign for good; pulls under way can still be told."""
-    await (await request.campaign()).aclose()
+    await request.campaign.aclose()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/archive", "admin")
 async def archive(request: ApiRequest) -> s.CampaignAndArms:
     """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
-    await (await request.campaign()).aarchive()
+    await request.campaign.aarchive()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/restore", "admin")
 async def restore(request: ApiRequest) -> s.CampaignAndArms:
     """Bring back a campaign that was archived, as it was."""
-    await (await request.campaign()).arestore()
+    await request.campaign.arestore()
     return await campaign(request)
 
 
@@ -255,18 +282,15 @@ async def ready(request: ApiRequest) -> s.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(request: ApiRequest) -> Response:
     """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
-    campaigns = request.campaigns
-    seen = [status for status in await campaigns.all() if request.key.sees(status.name)]
-    text = request.app.metrics.text(seen, queue_depth(campaigns.settings.store), campaigns.streams)
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    seen = [status for status in await request.campaigns.all() if request.key.sees(status.name)]
+    return Response(request.app.metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @table.route("GET", "/v1/audit", "admin")
-async def audit(request: ApiRequest, query: s.AuditQuery) -> s.AuditPage:
+async def audit(request: ApiRequest, after: s.PullNumber | None = None, limit: s.PageSize = 100) -> s.AuditPage:
     """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
-    found = await request.key_cache.entries(request.key, query.limit + 1, query.after)
-    items = [s.AuditItem(each.seq, from_micros(each.at), *each[1:-1]) for each in found[: query.limit]]
-    return s.AuditPage(items, items[-1].seq if len(found) > query.limit else None)
+    found = await request.key_cache.entries(request.key, limit + 1, after)
+    return s.AuditPage(found[:limit], found[limit - 1].seq if len(found) > limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)
@@ -276,13 +300,13 @@ async def openapi(request: ApiRequest) -> Response:
 
 
 @table.route("POST", "/session", None)
-async def log_in(request: ApiRequest, body: s.SessionBody) -> Response:
+async def log_in(request: ApiRequest, key: str) -> Response:
     """Remember a key in a cookie that no script can read."""
-    key = await request.key_cache.authenticate(body.key, request.address)
-    answer = Response(s.encode(s.Session(key.name, sorted(key.scopes), csrf_of(key))), media_type=JSON)
-    if key is not ANYBODY:
+    known = await request.key_cache.authenticate(key, request.address)
+    answer = Response(s.encode(s.Session(known.name, sorted(known.scopes), csrf_of(known))), media_type=JSON)
+    if known is not ANYBODY:
         secure = request.scope.get("scheme") == "https"
-        answer.set_cookie(COOKIE, body.key, HOURS * 3600, secure=secure, httponly=True, samesite="strict")
+        answer.set_cookie(COOKIE, key, HOURS * 3600, secure=secure, httponly=True, samesite="strict")
     return answer
 
 
@@ -302,18 +326,17 @@ async def log_out(request: ApiRequest) -> Response:
 
 
 async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
-    status = await (await request.campaign()).astatus()
-    for arm in status.arms:
+    for arm in (await request.campaign.astatus()).arms:
         if arm.name == name:
-            return s.arm(arm)
+            return s.answer(s.ArmAnswer, arm)
     raise Refused("not_found", "the campaign has no such arm")
 
 
-async def _pull(request: ApiRequest) -> PullStatus:
+async def _pull(request: ApiRequest) -> s.PullStatusAnswer:
     number = _number(request)
-    for pull in await (await request.campaign()).apulls(after=number - 1, limit=1):
+    for pull in await request.campaign.apulls(after=number - 1, limit=1):
         if pull.id == number:
-            return pull
+            return s.answer(s.PullStatusAnswer, pull)
     raise Refused("no_pull")
 
 

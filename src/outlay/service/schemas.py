@@ -2,16 +2,18 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict, astuple
+from msgspec.structs import fields
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
-from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import ArmStatus, CampaignSummary, Entry, Pull, PullStatus, Receipt, Status
+
+A = TypeVar("A", bound=Struct)
 
 Money = Decimal  # from a JSON number or a string
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -19,11 +21,13 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 PullNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=60)]
 MOST_LISTED = 1000  # items on a page
+Find = Annotated[str, Meta(max_length=200)]
+ArmOrder = Literal["pulls", "spent", "reward", "rate"]
 PageSize = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
 
 
 class Body(Struct, forbid_unknown_fields=True):
-    """What a request may say; a field that is not known is refused, for it may be a slip of the pen."""
+    """What a request may say; an unknown field is refused, since it may be a misspelled one."""
 
 
 class PolicyGiven(Body):
@@ -58,120 +62,12 @@ class CampaignBody(Body):
     fallback: Name | None = DEFAULT.fallback
 
 
-class AskBody(Body):
-    """What an ask may say. With a key, asking again gives the same pulls; `wait` is in seconds, for a single pull."""
-
-    key: Name | None = None
-    n: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    ttl: float | None = None
-    wait: Seconds = 0.0
-    tags: list[str] = []
-    metadata: dict[str, Any] | None = None
-
-
 class TellBody(Body):
     """What a pull cost and earned."""
 
     pull: PullNumber
     cost: Money
     reward: float
-
-
-class CancelBody(Body):
-    """A pull was never made."""
-
-    reason: str = ""
-
-
-class ExtendBody(Body):
-    """A pull needs so many seconds more, from now on."""
-
-    ttl: float
-
-
-class AmendBody(Body):
-    """What was told was wrong: the cost, the reward or both."""
-
-    cost: Money | None = None
-    reward: float | None = None
-    reason: str = ""
-
-
-class BudgetBody(Body):
-    """The budget, all of it: what is set twice is not added twice."""
-
-    budget: Money
-
-
-class RequestsBody(Body):
-    """A number of requests."""
-
-    requests: int
-
-
-class ArmBody(Body):
-    """Another arm."""
-
-    name: Name
-    max_cost: Money | None = None
-    cost: float | None = None
-
-
-class SamplesBody(Body):
-    """What was seen elsewhere: (arm, cost, reward) each. A log with the same key is learned once."""
-
-    samples: list[tuple[str, Money, float]]
-    key: Name | None = None
-
-
-class PageQuery(Struct):
-    """Which part of a list: `after` is the `next` of the page before."""
-
-    after: str = ""
-    limit: PageSize = 100
-
-
-class CampaignsQuery(PageQuery):
-    """The same of campaigns: those that were archived, or the others."""
-
-    archived: bool = False
-
-
-class AuditQuery(Struct):
-    """Which acts of admins, the newest first: `after` is the `next` of the page before."""
-
-    after: PullNumber | None = None
-    limit: PageSize = 100
-
-
-class PullsQuery(Struct):
-    """Which pulls."""
-
-    status: PullPhase | None = None
-    tag: str | None = None
-    key: str | None = None
-    after: Count = 0
-    limit: PageSize = 100
-
-
-class EventsQuery(Struct):
-    """Which events: those after a number. A stream goes on where `Last-Event-ID` says, if a browser sends that."""
-
-    after: Count = 0
-    limit: PageSize = MOST_LISTED
-
-
-class ArmsQuery(Struct):
-    """Which arms, in the order in which they were added."""
-
-    after: Count = 0
-    limit: PageSize = 100
-
-
-class ExportQuery(Struct):
-    """In which format: `ndjson` is the ledger itself, which `outlay campaign import` reads; the others list pulls."""
-
-    format: Literal["ndjson", "csv", "parquet"] = "ndjson"
 
 
 class PullMoney(Struct):
@@ -321,29 +217,23 @@ class TagsPage(Struct):
     next: str | None
 
 
-class AuditItem(Struct):
-    """Something that was done with an admin key, and in which request."""
+class AuditEntry(Struct, frozen=True):
+    """Something that was done with an admin key, what came of it, and in which request."""
 
-    seq: int
     at: datetime
     key: str
     act: str
     campaign: str | None
     status: int
     request: str
+    seq: int = 0  # its number in the log
 
 
 class AuditPage(Struct):
     """A page of acts, the newest first."""
 
-    items: list[AuditItem]
+    items: list[AuditEntry]
     next: int | None
-
-
-class SessionBody(Body):
-    """A key, for a browser that is to remember it."""
-
-    key: str
 
 
 class Session(Struct):
@@ -374,50 +264,27 @@ def text(money: float | Decimal) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
-def pull(given: Pull) -> PullAnswer:
-    """A pull as its asker sees it."""
-    return PullAnswer(**asdict(given), exact=PullMoney(text(given.reserved)))
+@cache
+def _money_type(kind: type[Struct]) -> type[Struct]:
+    found: type[Struct] = next(field.type for field in fields(kind) if field.name == "exact")
+    return found
 
 
-def receipt(given: Receipt) -> ReceiptAnswer:
-    """A tell as it was recorded."""
-    return ReceiptAnswer(**asdict(given), exact=CostMoney(text(given.cost)))
+def answer(kind: type[A], record: Struct, **more: Any) -> A:
+    """A record of the library as the service answers it: with its money once more in digits, under `exact`."""
+    money, amounts = _money_type(kind), getattr(record, "exact", record)
+    digits = [None if (amount := getattr(amounts, name)) is None else text(amount) for name in money.__struct_fields__]
+    more["exact"] = money(*digits)
+    return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
 
 
-def pull_status(given: PullStatus) -> PullStatusAnswer:
-    """How a pull stands."""
-    exact = PullStatusMoney(text(given.reserved), None if given.cost is None else text(given.cost))
-    return PullStatusAnswer(**asdict(given), exact=exact)
-
-
-def arm(given: ArmStatus) -> ArmAnswer:
-    """How an arm stands."""
-    return ArmAnswer(**{**asdict(given), "exact": ArmMoney(*map(text, astuple(given.exact)))})
-
-
-def campaign(given: Status) -> CampaignAnswer:
-    """How a campaign stands, without its arms."""
-    return CampaignAnswer(**_summary(given))
-
-
-def campaign_and_arms(given: Status) -> CampaignAndArms:
+def campaign_and_arms(status: Status) -> CampaignAndArms:
     """How a campaign stands, with its first arms."""
-    arms = [arm(each) for each in given.arms[:MOST_LISTED]]
-    return CampaignAndArms(**_summary(given), arms=arms, more_arms=len(given.arms) > len(arms))
-
-
-def _summary(given: Status) -> dict[str, Any]:
-    return {**asdict(given.summary()), "exact": CampaignMoney(*map(text, astuple(given.exact)))}
+    arms = [answer(ArmAnswer, arm) for arm in status.arms[:MOST_LISTED]]
+    return answer(CampaignAndArms, status, arms=arms, more_arms=len(status.arms) > len(arms))
 
 
 Limit = Literal["money", "requests", "window"]
-
-
-class ViewQuery(Struct):
-    """Which arms to show: those whose name contains `find`, in the order of `by`, the largest first."""
-
-    find: Annotated[str, Meta(max_length=200)] = ""
-    by: Literal["pulls", "spent", "reward", "rate"] = "pulls"
 
 
 class BurnPoint(Struct, array_like=True):
@@ -513,14 +380,6 @@ class DashboardView(Struct):
     under_way: list[PullStatusAnswer]
     events: list[Entry]
     counts: dict[str, int]
-
-
-class WhatIfBody(Body):
-    """Another policy, by its name, another budget, another number of requests: null leaves it as it is."""
-
-    policy: Name | None = None
-    budget: Annotated[float, Meta(gt=0)] | None = None
-    requests: Annotated[int, Meta(gt=0)] | None = None
 
 
 class Spread(Struct):

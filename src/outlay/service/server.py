@@ -36,24 +36,9 @@ def serve(settings: ServiceSettings, ready: Callable[[str], None] | None = None,
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
     """
     check(settings)
-    app = Application(settings)
-    served = traced(app) if settings.trace else app
+    server = Server(Application(settings), ready)
     listening = bound(settings.host, settings.port)
     log_json()
-    config = uvicorn.Config(
-        served,
-        access_log=False,
-        proxy_headers=settings.proxy is not None,
-        forwarded_allow_ips=settings.proxy,
-        log_config=None,
-        server_header=False,
-        date_header=False,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=PATIENCE,
-        http=TimedHttpProtocol,
-        ws="none",
-    )
-    server = Server(config, app, ready)
     if seconds is not None:
         timer = threading.Timer(seconds, server.end)
         timer.daemon = True
@@ -108,7 +93,21 @@ def bound(host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     """uvicorn, which tells the application at once that it is to stop, so that streams and waits end."""
 
-    def __init__(self, config: uvicorn.Config, app: Application, ready: Callable[[str], None] | None = None) -> None:
+    def __init__(self, app: Application, ready: Callable[[str], None] | None = None, patience: int = PATIENCE) -> None:
+        proxy = app.settings.proxy
+        config = uvicorn.Config(
+            traced(app) if app.settings.trace else app,
+            access_log=False,
+            proxy_headers=proxy is not None,
+            forwarded_allow_ips=proxy,
+            log_config=None,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=patience,
+            http=_TimedHttpProtocol,
+            ws="none",
+        )
         super().__init__(config)
         self._app, self._ready = app, ready
 
@@ -130,86 +129,6 @@ class Server(uvicorn.Server):
         _log.info("stopping: requests under way are finished")
         self._loop.call_soon_threadsafe(self._app.campaigns.stopping.set)  # we may be in the middle of anything
         super().handle_exit(sig, frame)
-
-
-class TimedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's, with timers. A request that arrives in one piece, as nearly all do, never starts one."""
-
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        self._timer: asyncio.TimerHandle | None = None
-        self._deaf: asyncio.TimerHandle | None = None
-        self._arriving = self._in_head = False
-        self._head = 0
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody has connected, and may be in no hurry to say anything."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Something has come."""
-        super().data_received(data)
-        if self._in_head:
-            self._head += len(data)
-            if self._head > MOST_HEAD:
-                self.send_400_response("The request has too long a head.")
-        if self._arriving:
-            self._wait()
-        else:
-            self._done()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
-        self._done()
-        self._heard()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Much waits to be read at the other end."""
-        super().pause_writing()
-        self._deaf = self.loop.call_later(SLOWEST, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """It was read."""
-        self._heard()
-        super().resume_writing()
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Nothing has come for long; where the last answer was not even read, nobody waits for its end."""
-        if self.transport.get_write_buffer_size() > 0:
-            self.transport.abort()
-        super().timeout_keep_alive_handler()
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._arriving = self._in_head = True
-        self._head = 0
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """Its head is there."""
-        self._in_head = False
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """All of it is there."""
-        self._arriving = False
-        super().on_message_complete()
-
-    def _wait(self) -> None:
-        if self._timer is None:
-            self._timer = self.loop.call_later(SECONDS, self.transport.close)
-
-    def _heard(self) -> None:
-        if self._deaf is not None:
-            self._deaf.cancel()
-            self._deaf = None
-
-    def _done(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 def log_json() -> None:
@@ -247,3 +166,67 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class _TimedHttpProtocol(HttpToolsProtocol):
+    """uvicorn's, with timers. A request that arrives in one piece, as nearly all do, never starts one."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._arriving = self._in_head = False
+        self._head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start("request", SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head += len(data)
+            if self._head > MOST_HEAD:
+                self.send_400_response("The request has too long a head.")
+        if self._arriving:
+            self._start("request", SECONDS, self.transport.close)
+        else:
+            self._stop("request")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop("request")
+        self._stop("answer")
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start("answer", SLOWEST, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop("answer")
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self.transport.get_write_buffer_size() > 0:  # the last answer was not even read: nobody waits for its end
+            self.transport.abort()
+        super().timeout_keep_alive_handler()
+
+    def on_message_begin(self) -> None:
+        self._arriving = self._in_head = True
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._arriving = False
+        super().on_message_complete()
+
+    def _start(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        if name not in self._timers:
+            self._timers[name] = self.loop.call_later(seconds, act)
+
+    def _stop(self, name: str) -> None:
+        if (timer := self._timers.pop(name, None)) is not None:
+            timer.cancel()

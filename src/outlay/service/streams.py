@@ -13,8 +13,9 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
+from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -62,7 +63,7 @@ class EventStream(StreamingResponse):
                         with suppress(TimeoutError):
                             await asyncio.wait_for(campaigns.stopping.wait(), LOOK)
                         quiet += LOOK
-                    if campaigns.stopping.is_set() or not await request.still_allowed():
+                    if campaigns.stopping.is_set() or not await request.key_cache.still_valid(request.key):
                         return
                     if piece or quiet >= QUIET:
                         quiet = 0.0
@@ -74,23 +75,25 @@ class EventStream(StreamingResponse):
 
 
 @table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
-async def list_events(request: ApiRequest, query: s.EventsQuery) -> Response:
+async def list_events(request: ApiRequest, after: s.Count = 0, limit: s.PageSize = s.MOST_LISTED) -> Response:
     """The events after a number, one JSON object per line; the last one's `seq` is the next `after`."""
-    found = await _events(await request.campaign(), query.after, query.limit)
+    found = await _events(request.campaign, after, limit)
     return Response(b"".join(s.encode(event) + b"\n" for event in found), media_type="application/x-ndjson")
 
 
 @table.route("GET", CAMPAIGN + "/events/stream", "read", media="text/event-stream")
-async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStream:
-    """The events after a number, and all that follow, as server-sent events whose id is their `seq`."""
+async def stream_events(request: ApiRequest, after: s.Count = 0) -> EventStream:
+    """The events after a number, and all that follow, as server-sent events whose id is their `seq`.
+
+    A browser that connects again sends `Last-Event-ID`, and the stream goes on there.
+    """
     last = request.headers.get("last-event-id", "")
-    after = int(last) if last.isdecimal() and len(last) < 19 else query.after
-    campaign = await request.campaign()
+    after = int(last) if last.isdecimal() and len(last) < 19 else after
 
     async def events() -> AsyncIterator[bytes]:
         nonlocal after
         while True:
-            found = await _events(campaign, after, EVENTS)
+            found = await _events(request.campaign, after, EVENTS)
             for event in found:
                 yield b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.kind.encode(), s.encode(event))
                 after = event.seq
@@ -101,20 +104,20 @@ async def stream_events(request: ApiRequest, query: s.EventsQuery) -> EventStrea
 
 
 @table.route("GET", CAMPAIGN + "/view", "read")
-async def view(request: ApiRequest, query: s.ViewQuery) -> s.DashboardView:
-    """What the dashboard draws of a campaign."""
-    return await view_of(await request.campaigns.watched(request.name), query)
+async def view(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
+    """What the dashboard draws of a campaign; of its arms, those whose names contain `find`, the largest first."""
+    return await view_of(request.campaigns.watched(request.campaign), find, by)
 
 
 @table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
-async def stream_views(request: ApiRequest, query: s.ViewQuery) -> EventStream:
+async def stream_views(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> EventStream:
     """The same whenever something has changed, a few times a second at most, as server-sent events."""
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
 
     async def views() -> AsyncIterator[bytes]:
         last = -1, -1, -1
         while True:
-            now = await view_of(watched, query)
+            now = await view_of(watched, find, by)
             if (now.campaign.events, now.read, now.judged) != last:
                 last = now.campaign.events, now.read, now.judged
                 yield b"event: view\ndata: " + s.encode(now) + b"\n\n"
@@ -125,13 +128,15 @@ async def stream_views(request: ApiRequest, query: s.ViewQuery) -> EventStream:
 
 
 @table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
-async def stream_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> EventStream:
+async def stream_campaigns(
+    request: ApiRequest, after: str = "", limit: s.PageSize = 100, archived: bool = False
+) -> EventStream:
     """A page of all campaigns whenever one has changed, as server-sent events."""
 
     async def pages() -> AsyncIterator[bytes]:
         last = b""
         while True:
-            now = s.encode(await campaigns_page(request, query, OFTEN))
+            now = s.encode(await campaigns_page(request, after, limit, archived, OFTEN))
             if now != last:
                 last = now
                 yield b"event: campaigns\ndata: " + now + b"\n\n"
@@ -142,10 +147,18 @@ async def stream_campaigns(request: ApiRequest, query: s.CampaignsQuery) -> Even
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")
-async def what_if(request: ApiRequest, body: s.WhatIfBody) -> s.WhatIfAnswer:
-    """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed."""
-    watched = await request.campaigns.watched(request.name)
-    return await request.unless_gone(rehearsed(watched, body))
+async def what_if(
+    request: ApiRequest,
+    policy: s.Name | None = None,
+    budget: Annotated[float, Meta(gt=0)] | None = None,
+    requests: Annotated[int, Meta(gt=0)] | None = None,
+) -> s.WhatIfAnswer:
+    """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed.
+
+    What is null stays as it is.
+    """
+    watched = request.campaigns.watched(request.campaign)
+    return await request.unless_gone(rehearsed(watched, policy, budget, requests))
 
 
 @table.route("GET", "/v1/policies", "read")
@@ -155,17 +168,20 @@ async def list_policies(request: ApiRequest) -> s.PoliciesAnswer:  # noqa: ARG00
 
 
 @table.route("GET", CAMPAIGN + "/export", "read", media="application/octet-stream")
-async def export(request: ApiRequest, query: s.ExportQuery) -> StreamingResponse:
-    """The whole ledger, or a table of all pulls, as a file; `busy` while others are being made."""
-    campaign, campaigns = await request.campaign(), request.campaigns
+async def export(
+    request: ApiRequest,
+    format: Literal["ndjson", "csv", "parquet"] = "ndjson",  # noqa: A002 (the field's name)
+) -> StreamingResponse:
+    """The whole ledger (`ndjson`), or a table of all pulls, as a file; `busy` while others are being made."""
+    campaign, campaigns = request.campaign, request.campaigns
     if campaigns.files >= MOST_FILES:
         raise Refused("busy", "other files are being made", 5.0)
     file: Any = TemporaryFile()  # noqa: SIM115 (closed when it was sent)
     campaigns.files += 1
     try:
-        if query.format == "ndjson":
+        if format == "ndjson":
             await asyncio.to_thread(export_ledger, campaigns.settings.store, file, campaign.name)
-        elif query.format == "csv":
+        elif format == "csv":
             await asyncio.to_thread(write_csv, campaign, file)
         else:
             await asyncio.to_thread(write_parquet, campaign, file)
@@ -175,7 +191,7 @@ async def export(request: ApiRequest, query: s.ExportQuery) -> StreamingResponse
         raise
     finally:
         campaigns.files -= 1
-    return _Download(file, f"campaign.{query.format}")
+    return _Download(file, f"campaign.{format}")
 
 
 class _Download(StreamingResponse):

@@ -5,7 +5,7 @@ import math
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import ArmReason, Campaign, Reasons
-from outlay.campaign.monitor import Balance, CampaignMonitor, CampaignView, RateInterval, rate_interval
+from outlay.campaign.monitor import Balance, CampaignMonitor, CampaignView, rate_interval
 from outlay.campaign.records import ArmStatus, Entry, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
@@ -55,55 +55,60 @@ FEW = 10  # pulls, below which an arm's rate says little
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
 
 
-async def view_of(watched: "WatchedCampaign", wanted: s.ViewQuery) -> s.DashboardView:
-    """The campaign as it is now, in numbers that are small whatever its size."""
-    found, judged = await watched.look()
-    status, reasons, monitor = found.status, judged.reasons, watched.monitor
-    intervals: Mapping[str, RateInterval] = {}
-    if not monitor.behind:
-        intervals = {arm.name: interval for arm, interval in zip(status.arms, found.intervals, strict=True)}
-    text, about = wanted.find.casefold(), {} if reasons is None else {each.name: each for each in reasons.arms}
-    arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=_size(wanted.by), reverse=True)
+async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
+    """The campaign as it is now, in numbers that are small whatever its size.
+
+    Its arms are those whose names contain `find`, in the order of `by`, the largest first.
+    """
+    found, analysis = await watched.look()
+    status, reasons, monitor = found.status, analysis.reasons, watched.monitor
+    intervals = {} if monitor.behind else dict(zip((arm.name for arm in status.arms), found.intervals, strict=True))
+    about = {} if reasons is None else {each.name: each for each in reasons.arms}
+
+    def size(arm: ArmStatus) -> float:
+        value: float | None = getattr(arm, by)
+        return -math.inf if value is None else value
+
+    def arm_view(arm: ArmStatus) -> s.ArmView:
+        low, high = intervals.get(arm.name, (None, None))
+        view, reason = s.ArmView(s.answer(s.ArmAnswer, arm), low, high), about.get(arm.name)
+        if reason is not None:
+            view.leads, view.evidence = reason.leads, reason.evidence
+            view.enough, view.score = reason.enough, reason.score
+        return view
+
+    text = find.casefold()
+    arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=size, reverse=True)
     step = max(1, math.ceil(len(found.burn) / MOST_POINTS))
     return s.DashboardView(
-        campaign=s.campaign(status),
+        campaign=s.answer(s.CampaignAnswer, status),
         read=min(monitor.read, status.events) if monitor.behind else status.events,
         burn=[s.BurnPoint(_millis(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
-        judged=judged.events,
-        forecast=judged.forecast,
-        arms=[_arm(arm, intervals.get(arm.name), about.get(arm.name)) for arm in arms[:MOST_ARMS]],
+        judged=analysis.events,
+        forecast=analysis.forecast,
+        arms=list(map(arm_view, arms[:MOST_ARMS])),
         other_arms=max(0, len(arms) - MOST_ARMS),
         past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
         next=None if reasons is None else _shortened(reasons),
-        learning=judged.learning,
-        under_way=[] if monitor.behind else list(map(s.pull_status, found.under_way)),
+        learning=analysis.learning,
+        under_way=[] if monitor.behind else [s.answer(s.PullStatusAnswer, pull) for pull in found.under_way],
         events=list(reversed(found.last[-MOST_EVENTS:])),
         counts={name: monitor.counted[name] for name in (*UNUSUAL, *ENDINGS)},
     )
 
 
-def _size(field: str) -> Callable[[ArmStatus], float]:
-    """By what arms are ordered; where nothing is known yet, last."""
-    return lambda arm: -math.inf if (value := getattr(arm, field)) is None else value
-
-
-def _arm(arm: ArmStatus, interval: RateInterval | None, reason: ArmReason | None) -> s.ArmView:
-    low, high = (None, None) if interval is None else interval
-    if reason is None:
-        return s.ArmView(s.arm(arm), low, high)
-    return s.ArmView(s.arm(arm), low, high, reason.leads, reason.evidence, reason.enough, reason.score)
-
-
 def _shortened(reasons: Reasons) -> Reasons:
     """The arm that comes next first, then the leaders, then those that are nearest to being looked at again."""
 
-    def distance(arm: ArmReason) -> float:  # of the evidence past what is enough, or of the score from the top
+    def order(arm: ArmReason) -> tuple[bool, bool, float]:
         if arm.score is not None:
-            return -arm.score
-        return math.inf if arm.evidence is None or arm.enough is None else arm.evidence - arm.enough
+            distance = -arm.score
+        else:  # of the evidence past what is enough
+            distance = math.inf if arm.evidence is None or arm.enough is None else arm.evidence - arm.enough
+        return arm.name != reasons.arm, not arm.leads, distance
 
-    ranked = sorted(reasons.arms, key=lambda each: (each.name != reasons.arm, not each.leads, distance(each)))
-    return replace(reasons, arms=tuple(ranked[:MOST_REASONS]) if reasons.arm is not None else ())
+    shown = sorted(reasons.arms, key=order)[:MOST_REASONS] if reasons.arm is not None else ()
+    return replace(reasons, arms=tuple(shown))
 
 
 def _millis(at: datetime) -> int:
@@ -117,10 +122,9 @@ class Analysis(NamedTuple):
     """
 
     events: int
-    read: int | None
-    reasons: Reasons | None
-    forecast: Forecast | None
-    learning: Learning | None
+    reasons: Reasons | None = None
+    forecast: Forecast | None = None
+    learning: Learning | None = None
 
 
 class WatchedCampaign:
@@ -131,8 +135,8 @@ class WatchedCampaign:
         self.monitor = _DashboardMonitor(campaign)
         self._lock = asyncio.Lock()
         self._seen: CampaignView | None = None
-        self._judged = Analysis(-1, -1, None, None, None)
-        self._when = {"seen": -PATIENCE, "judged": -PATIENCE}  # by a clock that only rises
+        self._seen_at = self._analyzed_at = -PATIENCE  # by a clock that only rises
+        self._analysis, self._analyzed = Analysis(-1), (-1, -1)  # the latter: after so many events, of which were read
 
     async def look(self) -> tuple[CampaignView, Analysis]:
         """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
@@ -140,39 +144,38 @@ class WatchedCampaign:
         Of a long past, a part more is read with each look. All who look at the same time see the same.
         """
         async with self._lock:
-            if self._seen is None or time.monotonic() - self._when["seen"] >= BRIEFLY:
-                self._seen = await asyncio.to_thread(self.monitor.look, AT_ONCE)
-                self._when["seen"] = time.monotonic()
-            new = (self._seen.status.events, self.read) != (self._judged.events, self._judged.read)
-            if new and time.monotonic() - self._when["judged"] >= PATIENCE:
-                self._judged = await asyncio.to_thread(self._judge, self._seen)
-                self._when["judged"] = time.monotonic()
-            return self._seen, self._judged
+            seen = self._seen
+            if seen is None or time.monotonic() - self._seen_at >= BRIEFLY:
+                seen = await self._read()
+            state = seen.status.events, self.monitor.read if self.monitor.behind else seen.status.events
+            if state != self._analyzed and time.monotonic() - self._analyzed_at >= PATIENCE:
+                self._analysis = await asyncio.to_thread(self._analyze, seen)
+                self._analyzed, self._analyzed_at = state, time.monotonic()
+            return seen, self._analysis
 
     async def catch_up(self) -> CampaignView:
         """The campaign with all events that it has by now, however long that takes to read."""
         while True:
             async with self._lock:
-                self._seen = await asyncio.to_thread(self.monitor.look, AT_ONCE)
-                self._when["seen"] = time.monotonic()
+                seen = await self._read()
             if not self.monitor.behind:
-                return self._seen
+                return seen
 
-    def _judge(self, found: CampaignView) -> Analysis:
+    async def _read(self) -> CampaignView:
+        self._seen = await asyncio.to_thread(self.monitor.look, AT_ONCE)
+        self._seen_at = time.monotonic()
+        return self._seen
+
+    def _analyze(self, found: CampaignView) -> Analysis:
         status = found.status
         reasons: Reasons | None = None
         with suppress(OutlayError):  # a policy of a user's own, which the service does not have
             reasons = self.campaign.reasons(WEIGHED)
         if self.monitor.behind:
-            return Analysis(status.events, self.read, reasons, None, None)
+            return Analysis(status.events, reasons)
         beliefs = [belief for arm in status.arms if (belief := self.monitor.belief(arm.name)) is not None]
         ahead = forecast(status, found.burn, datetime.now(UTC))
-        return Analysis(status.events, self.read, reasons, ahead, learning(status, beliefs))
-
-    @property
-    def read(self) -> int | None:
-        """The last event that was read, where there is a long past to be read yet."""
-        return self.monitor.read if self.monitor.behind else None
+        return Analysis(status.events, reasons, ahead, learning(status, beliefs))
 
 
 class _DashboardMonitor(CampaignMonitor):
@@ -298,10 +301,9 @@ def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = Non
     if np.mean(ends >= closes) >= 0.5:
         by = "window"
     horizon = min(late, 3.0 * middle) if late > 0.0 else middle
-    fan = [
-        Ahead(round(1000 * when(seconds).timestamp()), *left_then)
-        for seconds, left_then in _fan(spending, parts, left, np.linspace(0.0, horizon, STEPS + 1)[1:])
-    ]
+    times = np.linspace(0.0, horizon, STEPS + 1)[1:].tolist()
+    sums = np.cumsum(np.pad(spending, ((0, 0), (1, 0))), axis=1)
+    fan = [Ahead(_millis(when(seconds)), *_left_after(seconds / parts.seconds, sums, left)) for seconds in times]
     return Forecast(when(middle), when(early), when(late) if late <= LONGEST else None, by, fan)
 
 
@@ -337,8 +339,9 @@ def _rehearsed(parts: _Parts, left: float, requests: float) -> tuple[Vector, Vec
     spent, used = parts.spent[drawn], parts.used[drawn]
     # Drawing from as many as there are makes their mean vary a little too little: by a factor of √(1 − 1/n).
     wider = math.sqrt(PARTS / (PARTS - 1.0))
-    paces = np.maximum(0.0, mean + wider * (parts.spent[known].mean(axis=1) - mean))
-    spent = np.maximum(0.0, spent + (paces - parts.spent[known].mean(axis=1))[:, None])
+    means = parts.spent[known].mean(axis=1)
+    paces = np.maximum(0.0, mean + wider * (means - mean))
+    spent = np.maximum(0.0, spent + (paces - means)[:, None])
     return spent, _until(spent, paces, left), _until(used, parts.used[known].mean(axis=1), requests)
 
 
@@ -346,28 +349,24 @@ def _until(taken: Vector, paces: Vector, most: float) -> Vector:
     """After how many spans each row has taken so much, where the mean pace goes on after the last; ∞ for never."""
     if most == math.inf:
         return np.full(len(taken), math.inf)
-    sums = np.cumsum(taken, axis=1)
+    rows, sums = np.arange(len(taken)), np.cumsum(taken, axis=1)
     whole = np.argmax(sums > most, axis=1)
-    before = np.take_along_axis(sums, whole[:, None], axis=1)[:, 0] - np.take_along_axis(taken, whole[:, None], 1)[:, 0]
-    last = np.take_along_axis(taken, whole[:, None], axis=1)[:, 0]
+    last = taken[rows, whole]
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = whole + (most - before) / last
+        inside = whole + (most - (sums[rows, whole] - last)) / last
         beyond = taken.shape[1] + (most - sums[:, -1]) / paces
     return np.where(sums[:, -1] > most, inside, np.where(paces > 0.0, beyond, math.inf))
 
 
-def _fan(spent: Vector, parts: _Parts, left: float, times: Vector) -> list[tuple[float, list[float]]]:
-    """What is left at each of the times, in seconds from now: the ends and the middle of all rehearsals."""
-    sums = np.concatenate([np.zeros((len(spent), 1)), np.cumsum(spent, axis=1)], axis=1)
-    found = []
-    for seconds in times.tolist():
-        place = min(seconds / parts.seconds, sums.shape[1] - 1.0)
-        low = int(place)
-        high = min(low + 1, sums.shape[1] - 1)
-        gone = sums[:, low] + (place - low) * (sums[:, high] - sums[:, low])
-        gone = gone * max(1.0, seconds / parts.seconds / max(place, 1e-9))  # beyond what was drawn
-        found.append((seconds, np.quantile(np.maximum(0.0, left - gone), ENDS).tolist()))
-    return found
+def _left_after(spans: float, sums: Vector, left: float) -> list[float]:
+    """What is left after so many spans: the ends and the middle of all rehearsals."""
+    place = min(spans, sums.shape[1] - 1.0)
+    low = int(place)
+    high = min(low + 1, sums.shape[1] - 1)
+    gone = sums[:, low] + (place - low) * (sums[:, high] - sums[:, low])
+    gone *= max(1.0, spans / max(place, 1e-9))  # beyond what was drawn
+    quantiles: list[float] = np.quantile(np.maximum(0.0, left - gone), ENDS).tolist()
+    return quantiles
 
 
 def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:

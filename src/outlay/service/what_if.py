@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from outlay.arms import Empirical, Problem
 from outlay.campaign.ledger.events import Mode
 from outlay.campaign.records import Status
+from outlay.checks import Vector
 from outlay.errors import OutlayError
 from outlay.policies import BY_NAME, Fixed
 from outlay.policies.protocol import Policy, as_data
 from outlay.service.problems import Refused
-from outlay.service.schemas import ArmShare, PolicyOutcome, Spread, WhatIfAnswer, WhatIfBody
+from outlay.service.schemas import ArmShare, PolicyOutcome, Spread, WhatIfAnswer
 from outlay.service.views import WatchedCampaign
 
 WORLDS, RUNS = 10, 20
@@ -27,7 +27,6 @@ FEW = 10  # outcomes, below which little is known of an arm
 MOST_SHARES = 5
 ENDS = (0.025, 0.5, 0.975)
 REFUSED = 3  # the status with which it ends where something cannot be played
-Floats = NDArray[np.float64]
 LONGEST = 180.0  # seconds that a rehearsal may take: compiling, the first time, takes some of them
 _playing = asyncio.Lock()  # one at a time: each takes a processor
 
@@ -45,42 +44,45 @@ def parameter_free() -> list[str]:
     return sorted(set(found) - {Fixed.__name__})
 
 
-async def rehearsed(watched: WatchedCampaign, wanted: WhatIfBody) -> WhatIfAnswer:
-    """The rehearsal; Refused where too little is known, or another one is being played."""
+async def rehearsed(
+    watched: WatchedCampaign, policy: str | None, budget: float | None, requests: int | None
+) -> WhatIfAnswer:
+    """The campaign with another policy, budget or number of requests, where they are not None, beside itself as it is.
+
+    Refused where too little is known, or another rehearsal is being played.
+    """
     if find_spec("numba") is None:
         raise Refused("not_installed", "a rehearsal needs the packages of `pip install 'outlay[simulate]'`")
-    task = _task(watched, (await watched.catch_up()).status, wanted)
+    task = _task(watched, (await watched.catch_up()).status, policy, budget, requests)
     if _playing.locked():
         raise Refused("busy", "another rehearsal is being played", 5.0)
     async with _playing:
-        return await _play(task)
+        return await _play_elsewhere(task)
 
 
-def _task(watched: WatchedCampaign, status: Status, wanted: WhatIfBody) -> "WhatIfTask":
-    """What to play, in the order of the arms."""
+def _task(
+    watched: WatchedCampaign, status: Status, policy: str | None, budget: float | None, requests: int | None
+) -> "WhatIfTask":
     own = watched.campaign.policy
     if own is None or type(own).__name__ not in BY_NAME:
         raise Refused("bad_request", "the campaign has a policy of its own, which the service cannot play")
-    if wanted.policy is not None and wanted.policy not in parameter_free():
-        raise Refused("bad_request", f"policy must be one of {', '.join(parameter_free())}; got {wanted.policy[:80]!r}")
+    if policy is not None and policy not in parameter_free():
+        raise Refused("bad_request", f"policy must be one of {', '.join(parameter_free())}; got {policy[:80]!r}")
     outcomes = watched.monitor.outcomes
     names = [arm.name for arm in status.arms if arm.name in outcomes]
     known = {name: [(cost, reward) for _, cost, reward in outcomes[name].kept] for name in names}
     if len(known) < 2:
         raise Refused("bad_request", "a rehearsal needs outcomes of at least two arms")
-    requests = status.requests
-    if requests is None and status.expected is not None:
-        requests = status.used + status.expected
-    mine = PolicyRun(as_data(own), status.budget, requests)
-    other = PolicyRun(
-        mine.policy if wanted.policy is None else {"name": wanted.policy},
-        wanted.budget or status.budget,
-        wanted.requests or requests,
-    )
-    return WhatIfTask(known, mine, other, status.mode, len(status.arms) - len(known))
+    limit = status.requests
+    if limit is None and status.expected is not None:
+        limit = status.used + status.expected
+    as_is = PolicyRun(as_data(own), status.budget, limit)
+    named = as_is.policy if policy is None else {"name": policy}
+    other = PolicyRun(named, budget or status.budget, requests or limit)
+    return WhatIfTask(known, as_is, other, status.mode, len(status.arms) - len(known))
 
 
-async def _play(task: "WhatIfTask") -> WhatIfAnswer:
+async def _play_elsewhere(task: "WhatIfTask") -> WhatIfAnswer:
     """Have another process play it."""
     command = sys.executable, "-m", "outlay.service.what_if"
     pipe = asyncio.subprocess.PIPE
@@ -131,51 +133,38 @@ def play(task: WhatIfTask) -> WhatIfAnswer:
     cheapest = float(problem.mean_costs[problem.best])
     most = max(min(each.budget / cheapest, each.requests or np.inf) for each in (task.own, task.other))
     scale = min(1.0, MOST_PULLS / most)  # of all budgets and requests, so that they can be played
-    pair = [
-        PolicyRun(
-            each.policy,
-            scale * each.budget,
-            None if each.requests is None else max(1, round(scale * each.requests)),
-        )
-        for each in (task.own, task.other)
-    ]
-    rewards, pulls = [], []  # by world, of both policies
-    for seed in range(WORLDS):
+    worlds = []
+    for _ in range(WORLDS):
         redrawn = [Empirical(*each[:, rng.integers(0, each.shape[1], each.shape[1])]) for each in rows.values()]
-        played = [_outcomes(Problem(redrawn, names=list(rows)), each, task.mode, seed) for each in pair]
-        rewards.append([each[0] for each in played])
-        pulls.append([each[1] for each in played])
-    own, other = (
-        _summary(each, list(rows), np.concatenate(earned), np.concatenate(pulled))
-        for each, earned, pulled in zip(pair, zip(*rewards, strict=True), zip(*pulls, strict=True), strict=True)
-    )
-    more = np.concatenate([second - first for first, second in rewards])
+        worlds.append(Problem(redrawn, names=list(rows)))
+    (own, earned), (other, would_earn) = (_outcome(worlds, each, scale, task.mode) for each in (task.own, task.other))
     few = [name for name, pairs in task.arms.items() if len(pairs) < FEW]
-    return WhatIfAnswer(own, other, _spread(more), WORLDS, RUNS, scale, task.left_out, few)
+    return WhatIfAnswer(own, other, _spread(would_earn - earned), WORLDS, RUNS, scale, task.left_out, few)
 
 
-def _outcomes(problem: Problem, run: PolicyRun, mode: Mode, seed: int) -> tuple[Floats, Floats]:
-    """What a policy earned in each run, and its pulls [run, arm]."""
+def _outcome(worlds: list[Problem], run: PolicyRun, scale: float, mode: Mode) -> tuple[PolicyOutcome, Vector]:
+    """How a policy does in all worlds, and what it earns in each run."""
     from outlay.engine.simulate import simulate  # brings a compiler, which the service itself does not need
 
     policy: Policy = BY_NAME[run.policy["name"]](**run.policy.get("parameters", {}))
-    result = simulate(
-        problem, policy, [run.budget], requests=run.requests, mode=mode, runs=RUNS, seed=seed,
-        workers=1, max_pulls=TOO_LONG * MOST_PULLS, progress=False,
-    )  # fmt: skip
-    return result.reward[0, :, -1], result.pulls[0, :, -1].astype(np.float64)
-
-
-def _summary(run: PolicyRun, names: list[str], rewards: Floats, pulls: Floats) -> PolicyOutcome:
-    parts = pulls.sum(axis=0) / pulls.sum()
-    shares = [ArmShare(name, float(part)) for name, part in zip(names, parts, strict=True)]
+    budget, requests = scale * run.budget, None if run.requests is None else max(1, round(scale * run.requests))
+    results = [
+        simulate(
+            problem, policy, [budget], requests=requests, mode=mode, runs=RUNS, seed=seed,
+            workers=1, max_pulls=TOO_LONG * MOST_PULLS, progress=False,
+        )
+        for seed, problem in enumerate(worlds)
+    ]  # fmt: skip
+    rewards = np.concatenate([result.reward[0, :, -1] for result in results])
+    pulls = np.concatenate([result.pulls[0, :, -1] for result in results]).astype(np.float64)  # [run, arm]
+    parts = (pulls.sum(axis=0) / pulls.sum()).tolist()
+    shares = [ArmShare(name, part) for name, part in zip(worlds[0].names, parts, strict=True)]
     largest = sorted(shares, key=lambda each: -each.share)[:MOST_SHARES]
-    return PolicyOutcome(
-        run.policy["name"], run.budget, run.requests, _spread(rewards), _spread(pulls.sum(axis=1)), largest
-    )
+    spreads = _spread(rewards), _spread(pulls.sum(axis=1))
+    return PolicyOutcome(run.policy["name"], budget, requests, *spreads, largest), rewards
 
 
-def _spread(values: Floats) -> Spread:
+def _spread(values: Vector) -> Spread:
     low, middle, high = np.quantile(values, ENDS).tolist()
     return Spread(middle, low, high)
 

@@ -1,16 +1,17 @@
-"""What an ask comes to: the pull of its key, a new one, not now, or the end."""
+"""What an ask comes to: the pull of its key, a new one, not now, or the end; who names the arm, what is set aside."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from outlay import __version__
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.events import Opened, plain_key
 from outlay.campaign.ledger.learner import EventRandom, Learner, UnderWay
 from outlay.campaign.ledger.money import Unit
-from outlay.campaign.ledger.state import Arm, PullState, State
-from outlay.campaign.ledger.validation import MOST_REWARD
-from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OutlayError, PullOver, UnknownPull
+from outlay.campaign.ledger.state import Arm, State
+from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OutlayError, PullOver
+
+A_WHILE = 1.0  # seconds after which to ask again, at most
+Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
 
 
 class Namer(Protocol):
@@ -25,176 +26,15 @@ class Namer(Protocol):
         """Refuse another arm where it cannot take one."""
 
 
-def propensity(state: State, arm: int, open_arms: Sequence[int], seq: int) -> float | None:
-    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
-    draws, learner = state.terms.propensity_draws, state.learner
-    if not draws or learner is None:
-        return None
-    streams = (EventRandom(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(_named(state, learner, open_arms, stream) == arm for stream in streams)
-    return (1 + agreed) / (1 + draws)
-
-
-def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
-    """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
-    stream = EventRandom(state.terms.seed, seq)
-    return _named(state, by or learner_of(state), open_arms, stream), stream.used
-
-
-def _named(state: State, by: Namer, open_arms: Sequence[int], stream: EventRandom) -> int:
-    return by.choose(open_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
-
-
-def admissible(state: State) -> Sequence[int]:
-    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their dearest."""
-    waiting = throttled_arms(state)
-    if not state.disabled and not waiting:
-        return affordable(state)
-    return [i for i in affordable(state) if state.arms[i].enabled and i not in waiting]
-
-
-def throttled_arms(state: State) -> set[int]:
-    """The arms of unknown cost that have as many pulls under way as was agreed for such an arm.
-
-    Where nothing could be charged for another, because no cost is known of any arm or all is released, those that ended
-    untold count as well: otherwise calls that fail could go on for ever, and the ledger count nothing.
-    """
-    most = state.terms.first_pulls
-    if most is None or state.terms.reservation is not None:
-        return set()
-    arms, counts = state.arms, state.under_way
-    if state.unreported and (not state.max_cost_seen or state.terms.expiry == "release"):
-        counts = {i: counts.get(i, 0) + state.unreported.get(i, 0) for i in {**counts, **state.unreported}}
-    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(arms[i])}
-
-
-def check_some_arm_fits(opening: Opened) -> None:
-    """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
-    terms, budget = opening.terms, opening.budget
-    if terms.mode != "hard":
-        return
-    unknown = budget if terms.reservation is None else terms.reservation
-    least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
-    if least > budget:
-        unit = Unit.named(terms.unit)
-        allowed = f"≥ {unit.shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
-        raise BadParameter("Campaign", "budget", allowed, unit.amount(budget))
-
-
-def affordable(state: State) -> Sequence[int]:
-    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
-    if state.terms.mode != "hard":
-        return range(len(state.arms))
-    left = state.left
-    fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
-    return fit if len(fit) < len(state.arms) else range(len(fit))
-
-
-def reservation(state: State, arm: Arm) -> int:
-    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
-
-    The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
-    With nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
-    """
-    if arm.max_cost is not None:
-        return arm.max_cost
-    if _told(arm):
-        return arm.max_cost_seen + -(-arm.max_cost_seen // arm.cost_reports)
-    if state.terms.reservation is not None:
-        return state.terms.reservation
-    if state.terms.mode == "hard":
-        return max(1, state.left)
-    return state.max_cost_seen
-
-
-def reservation_outside(state: State, arm: Arm) -> int:
-    """What is noted for a fallback, of which nothing is taken from the budget: what it counts for if it is not told."""
-    known = arm.max_cost is not None or _told(arm)
-    return reservation(state, arm) if known else state.terms.reservation or 0
-
-
-def _told(arm: Arm) -> bool:
-    """Whether costs that were told say what a pull may cost: nothing, of a call that failed perhaps, does not."""
-    return arm.max_cost_seen > 0
-
-
-def learner_of(state: State) -> Learner:
-    """The policy at work, where it is at hand."""
-    if state.learner is None:
-        name = state.terms.policy["name"]
-        raise OutlayError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
-    return state.learner
-
-
-MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
-MOST_NAMED = 20  # arms in a message
-
-
-def found(state: State, number: int) -> PullState:
-    """The pull of this number, or UnknownPull."""
-    pull = state.pulls.get(number)
-    if pull is None:
-        raise UnknownPull(state.name, number)
-    return pull
-
-
-def check_pending(pull: PullState, verb: str) -> None:
-    """Refuse what can only be done to a pull under way."""
-    if pull.status != "open":
-        raise CampaignConflict(f"pull {pull.number} is {pull.status} and cannot {verb}")
-
-
-def check_cost(state: State, owner: str, pull: PullState, cost: int) -> None:
-    """Refuse a cost that the terms do not allow, or that would be too much for the sums."""
-    if cost < 0 and not state.terms.negative_costs:
-        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
-    if max(abs(state.spent), abs(state.arms[pull.arm].spent)) + abs(cost) > MOST_SPENT:
-        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
-
-
-def check_reward(owner: str, reward: float) -> None:
-    """Refuse a reward whose square would be too large for the sums."""
-    if not abs(reward) <= MOST_REWARD:
-        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
-
-
-def in_seconds(micros: int | None) -> str:
-    """A time span for a message.
-
-    >>> in_seconds(90_000_000), in_seconds(None)
-    ('90 s', 'none')
-    """
-    return "none" if micros is None else f"{micros / 1e6:g} s"
-
-
-def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
-    """What to raise where there is no such arm."""
-    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
-    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
-
-
-def arm_index(state: State, owner: str, name: str) -> int:
-    """The arm of this name, or BadParameter."""
-    index = state.index(name)
-    if index is None:
-        raise unknown_arm(state, owner, name)
-    return index
-
-
-A_WHILE = 1.0  # seconds after which to ask again, at most
-
-Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
-
-
 def ask(state: State, command: e.Ask, now: int, by: Namer | None) -> Decided:
     """Name an arm and set money aside for it; `by` names it in place of the campaign's own policy."""
     if command.key is not None and command.key in state.keys:
         pull = state.pulls[state.keys[command.key]]
         if pull.ttl != command.ttl:
             ttls = f"ttl {in_seconds(pull.ttl)}, not {in_seconds(command.ttl)}"
-            raise CampaignConflict(f"key {plain_key(command.key)!r} is that of pull {pull.number}, with {ttls}")
+            raise CampaignConflict(f"key {e.plain_key(command.key)!r} is that of pull {pull.number}, with {ttls}")
         if pull.status != "open":  # nothing is set aside for it: whoever pulled again would pay twice
-            raise PullOver(plain_key(command.key), pull.number, pull.status)
+            raise PullOver(e.plain_key(command.key), pull.number, pull.status)
         return [], pull.number
     if state.archived or state.ended == "closed":
         return [], None
@@ -226,13 +66,111 @@ def next_window(state: State, now: int) -> NotNow | None:
     return NotNow(reason, max(0.01, (state.window_end - now) / 1e6))
 
 
+def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
+    """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
+    stream = EventRandom(state.terms.seed, seq)
+    return _named(state, by or learner_of(state), open_arms, stream), stream.used
+
+
+def propensity(state: State, arm: int, open_arms: Sequence[int], seq: int) -> float | None:
+    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
+    draws, learner = state.terms.propensity_draws, state.learner
+    if not draws or learner is None:
+        return None
+    streams = (EventRandom(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
+    agreed = sum(_named(state, learner, open_arms, stream) == arm for stream in streams)
+    return (1 + agreed) / (1 + draws)
+
+
+def learner_of(state: State) -> Learner:
+    """The policy at work, where it is at hand."""
+    if state.learner is None:
+        name = state.terms.policy["name"]
+        raise OutlayError(f"campaign {state.name!r} runs {name}, which is not built in: open it with policy={name}(…)")
+    return state.learner
+
+
+def admissible(state: State) -> Sequence[int]:
+    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their dearest."""
+    waiting = throttled_arms(state)
+    if not state.disabled and not waiting:
+        return affordable(state)
+    return [i for i in affordable(state) if state.arms[i].enabled and i not in waiting]
+
+
+def throttled_arms(state: State) -> set[int]:
+    """The arms of unknown cost that have as many pulls under way as was agreed for such an arm.
+
+    Where nothing could be charged for another, because no cost is known of any arm or all is released, those that ended
+    untold count as well: otherwise calls that fail could go on for ever, and the ledger count nothing.
+    """
+    most = state.terms.first_pulls
+    if most is None or state.terms.reservation is not None:
+        return set()
+    arms, counts = state.arms, state.under_way
+    if state.unreported and (not state.max_cost_seen or state.terms.expiry == "release"):
+        counts = {i: counts.get(i, 0) + state.unreported.get(i, 0) for i in {**counts, **state.unreported}}
+    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(arms[i])}
+
+
+def affordable(state: State) -> Sequence[int]:
+    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
+    if state.terms.mode != "hard":
+        return range(len(state.arms))
+    left = state.left
+    fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
+    return fit if len(fit) < len(state.arms) else range(len(fit))
+
+
+def reservation(state: State, arm: Arm) -> int:
+    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
+
+    The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
+    With nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
+    """
+    if arm.max_cost is not None:
+        return arm.max_cost
+    if _told(arm):
+        return arm.max_cost_seen + -(-arm.max_cost_seen // arm.cost_reports)
+    if state.terms.reservation is not None:
+        return state.terms.reservation
+    if state.terms.mode == "hard":
+        return max(1, state.left)
+    return state.max_cost_seen
+
+
+def check_some_arm_fits(opening: e.Opened) -> None:
+    """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
+    terms, budget = opening.terms, opening.budget
+    if terms.mode != "hard":
+        return
+    unknown = budget if terms.reservation is None else terms.reservation
+    least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
+    if least > budget:
+        unit = Unit.named(terms.unit)
+        allowed = f"≥ {unit.shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
+        raise BadParameter("Campaign", "budget", allowed, unit.amount(budget))
+
+
+def _told(arm: Arm) -> bool:
+    """Whether costs that were told say what a pull may cost: nothing, of a call that failed perhaps, does not."""
+    return arm.max_cost_seen > 0
+
+
+def _named(state: State, by: Namer, open_arms: Sequence[int], stream: EventRandom) -> int:
+    return by.choose(open_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
+
+
 def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
     """Name the arm that was agreed for when the budget is spent, as long as there are requests; else, the end."""
     arm = state.fallback
     if arm is None or (state.requests is not None and state.served >= state.requests):
         return [], None
     _refuse_now(state, now)
-    return [_asked(state, command, now, arm, reservation_outside(state, state.arms[arm]), fallback=True)], state.seq + 1
+    # Nothing is taken from the budget: what is noted is what it counts for if it is not told.
+    known = state.arms[arm].max_cost is not None or _told(state.arms[arm])
+    reserved = reservation(state, state.arms[arm]) if known else state.terms.reservation or 0
+    return [_asked(state, command, now, arm, reserved, fallback=True)], state.seq + 1
 
 
 def _asked(
@@ -284,3 +222,12 @@ def _busy(state: State) -> str:
 def _not_now(state: State, now: int, reason: str) -> NotNow:
     first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
     return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
+
+
+def in_seconds(micros: int | None) -> str:
+    """A time span for a message.
+
+    >>> in_seconds(90_000_000), in_seconds(None)
+    ('90 s', 'none')
+    """
+    return "none" if micros is None else f"{micros / 1e6:g} s"

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.events import link
 from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, PullState, State, mean_costs
@@ -25,9 +24,11 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
         state.since = record.at
     elif state is None:
         raise ValueError("the first event of a campaign opens it")
+    elif type(event) in _FLAGS:
+        setattr(state, *_FLAGS[type(event)])
     else:
         _RULES[type(event)](state, event, record)
-    state.head = link(state.head, record.seq, record.at, e.to_json(event))
+    state.head = e.link(state.head, record.seq, record.at, e.to_json(event))
     state.seq, state.at = record.seq, record.at
     return state
 
@@ -186,30 +187,6 @@ def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
     state.warmed.append(event.key)
 
 
-def _paused(state: State, event: e.Paused, _: e.Record) -> None:  # noqa: ARG001
-    state.paused = True
-
-
-def _resumed(state: State, event: e.Resumed, _: e.Record) -> None:  # noqa: ARG001
-    state.paused = False
-
-
-def _exhausted(state: State, event: e.Exhausted, _: e.Record) -> None:  # noqa: ARG001
-    state.ended = "exhausted"
-
-
-def _closed(state: State, event: e.Closed, _: e.Record) -> None:  # noqa: ARG001
-    state.ended = "closed"
-
-
-def _archived(state: State, event: e.Archived, _: e.Record) -> None:  # noqa: ARG001
-    state.archived = True
-
-
-def _restored(state: State, event: e.Restored, _: e.Record) -> None:  # noqa: ARG001
-    state.archived = False
-
-
 def _count(
     state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
 ) -> int | None:
@@ -277,10 +254,16 @@ def _close_pull(state: State, number: int) -> None:
             state.reserved_elsewhere -= pull.reserved
 
 
+_FLAGS: dict[type[e.AnyEvent], tuple[str, object]] = {
+    e.Paused: ("paused", True),
+    e.Resumed: ("paused", False),
+    e.Exhausted: ("ended", "exhausted"),
+    e.Closed: ("ended", "closed"),
+    e.Archived: ("archived", True),
+    e.Restored: ("archived", False),
+}
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Cancelled: _cancelled, e.Extended: _extended,
     e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
     e.Renewed: renewed, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
-    e.Paused: _paused, e.Resumed: _resumed, e.Exhausted: _exhausted, e.Closed: _closed,
-    e.Archived: _archived, e.Restored: _restored,
 }  # fmt: skip

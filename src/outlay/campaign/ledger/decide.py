@@ -9,128 +9,16 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import (
-    Decided,
-    Namer,
-    admissible,
-    arm_index,
-    ask,
-    check_cost,
-    check_pending,
-    check_reward,
-    check_some_arm_fits,
-    choose,
-    found,
-    learner_of,
-)
+from outlay.campaign.ledger.allocate import Decided, Namer, admissible, ask, check_some_arm_fits, choose, learner_of
 from outlay.campaign.ledger.apply import apply
-from outlay.campaign.ledger.events import NOTHING
 from outlay.campaign.ledger.state import PullState, State
-from outlay.campaign.ledger.validation import MOST_ARMS, check_arm, check_opening, check_requests
+from outlay.campaign.ledger.validation import MOST_ARMS, MOST_REWARD, check_arm, check_opening, check_requests
 from outlay.campaign.ledger.windows import bounds, renewal
-from outlay.errors import CampaignConflict
+from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 from outlay.policies.protocol import Policy
 
-
-def pause(state: State) -> Decided:
-    """Name no arm for a while."""
-    return [] if state.paused else [e.Paused()], None
-
-
-def resume(state: State) -> Decided:
-    """Name arms again; what is closed stays closed."""
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
-    return [e.Resumed()] if state.paused else [], None
-
-
-def close(state: State) -> Decided:
-    """Name no arm any more."""
-    return [] if state.ended == "closed" else [e.Closed()], None
-
-
-def archive(state: State) -> Decided:
-    """Put it away: no arm is named, pulls under way can still be told."""
-    return [] if state.archived else [e.Archived()], None
-
-
-def restore(state: State) -> Decided:
-    """Bring it back as it was."""
-    return [e.Restored()] if state.archived else [], None
-
-
-def add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
-    """Another arm; the same again is none."""
-    index = state.index(command.arm.name)
-    check_arm("add_arm", command.arm)
-    if index is not None:
-        if state.arms[index].terms == command.arm:
-            return [], None
-        there, given = state.arms[index].terms, command.arm
-        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
-        if pair[0] == pair[1]:
-            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
-        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
-    if len(state.arms) >= MOST_ARMS:
-        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    (by or learner_of(state)).check_wider()
-    return [e.Added(command.arm)], None
-
-
-def disable(state: State, command: e.DisableArm) -> Decided:
-    """An arm that is not to be pulled any more."""
-    index = arm_index(state, "disable_arm", command.arm)
-    return [e.Disabled(index)] if state.arms[index].enabled else [], None
-
-
-def enable(state: State, command: e.EnableArm) -> Decided:
-    """One that may be pulled again."""
-    index = arm_index(state, "enable_arm", command.arm)
-    return [e.Enabled(index)] if not state.arms[index].enabled else [], None
-
-
-def warm(state: State, command: e.WarmStart) -> Decided:
-    """Samples from elsewhere; a log that is known teaches nothing."""
-    if command.key in state.warmed:
-        return [], 0
-    arms = {name: arm_index(state, "warm_start", name) for name in set(command.arms)}
-    for reward in command.rewards:
-        check_reward("warm_start", reward)
-    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
-
-
-def set_budget(state: State, command: e.SetBudget) -> Decided:
-    """Another budget, and the end where more is spent already."""
-    if state.ended == "closed":
-        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
-    if command.budget == state.budget:
-        return [], None
-    ends = not state.ended and state.counted > command.budget
-    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
-
-
-def set_requests(state: State, command: e.SetRequests) -> Decided:
-    """Another number of requests, and the end where as many are served already."""
-    if state.ended == "closed":
-        raise CampaignConflict(
-            f"campaign {state.name!r} is closed: its requests stay {_counted_limits(state.requests)}"
-        )
-    check_requests("set_requests", command.requests)
-    if command.requests == state.requests:
-        return [], None
-    ends = not state.ended and state.served >= command.requests
-    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
-
-
-def expect(state: State, command: e.Expect) -> Decided:
-    """Another forecast."""
-    check_requests("expect", command.requests, least=0)
-    same = state.forecast == state.used + command.requests
-    return [] if same else [e.Expected(command.requests)], None
-
-
-def _counted_limits(requests: int | None) -> str:
-    return "unlimited" if requests is None else f"{requests:,}"
+MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
+MOST_NAMED = 20  # arms in a message
 
 
 def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Decided:
@@ -145,7 +33,7 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
         raise ValueError("the first command of a campaign opens it")
     match command:
         case e.ExpirePulls():
-            return _sweep(state, now)
+            return _expire_pulls(state, now)
         case e.Ask():
             return ask(state, command, now, by)
         case e.Tell():
@@ -155,35 +43,44 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
         case e.Charge():
             return _charge(state, command)
         case e.Extend():
-            return _extend(state, command, now)
+            _check_open(_found(state, command.pull), "be extended")
+            return [e.Extended(command.pull, now + command.ttl)], None
         case e.Amend():
             return _amend(state, command)
         case e.SetBudget():
-            return set_budget(state, command)
+            return _set_budget(state, command)
         case e.SetRequests():
-            return set_requests(state, command)
+            return _set_requests(state, command)
         case e.Expect():
-            return expect(state, command)
+            check_requests("expect_requests", command.requests, least=0)
+            same = state.forecast == state.used + command.requests
+            return [] if same else [e.Expected(command.requests)], None
         case e.AddArm():
-            return add_arm(state, command, by)
+            return _add_arm(state, command, by)
         case e.DisableArm():
-            return disable(state, command)
+            index = _arm_index(state, "disable_arm", command.arm)
+            return [e.Disabled(index)] if state.arms[index].enabled else [], None
         case e.EnableArm():
-            return enable(state, command)
+            index = _arm_index(state, "enable_arm", command.arm)
+            return [] if state.arms[index].enabled else [e.Enabled(index)], None
         case e.WarmStart():
-            return warm(state, command)
+            return _warm_start(state, command)
         case e.Pause():
-            return pause(state)
+            return [] if state.paused else [e.Paused()], None
         case e.Resume():
-            return resume(state)
+            if state.ended == "closed":
+                raise CampaignConflict(f"campaign {state.name!r} is closed, for good: nothing resumes")
+            return [e.Resumed()] if state.paused else [], None
         case e.Close():
-            return close(state)
+            return [] if state.ended == "closed" else [e.Closed()], None
         case e.Archive():
-            return archive(state)
+            return [] if state.archived else [e.Archived()], None
         case e.Restore():
-            return restore(state)
-        case e.Explain():
-            return [], _next(state)
+            return [e.Restored()] if state.archived else [], None
+        case e.Explain():  # which arm an ask would name now, a pause aside
+            learner_of(state)
+            arms = [] if state.ended else admissible(state)
+            return [], choose(state, arms, state.seq + 1)[0] if arms else None
     assert_never(command)
 
 
@@ -198,7 +95,7 @@ def step(
     events, reply = decide(state, command, now)
     records = []
     for event in events:
-        seq, before = (1, NOTHING) if state is None else (state.seq + 1, state.head)
+        seq, before = (1, e.NOTHING) if state is None else (state.seq + 1, state.head)
         state, record = _applied(state, e.Record(seq, now, event, before), policy)
         records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
@@ -206,6 +103,12 @@ def step(
         state, more, reply = step(state, command, now, policy)
         records += more
     return state, records, reply
+
+
+def is_due(state: State, now: int) -> bool:
+    """Whether a sweep would find something to do: it is asked before every command."""
+    now = max(now, state.at)
+    return (state.due is not None and now >= state.due) or renewal(state, now) is not None
 
 
 def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tuple[State, e.Record]:
@@ -236,8 +139,24 @@ def _open(state: State | None, command: e.Open, now: int) -> Decided:
     return [opening, *([] if window is None else [e.Renewed(*bounds(window, command.terms.timezone, now))])], None
 
 
+def _expire_pulls(state: State, now: int) -> Decided:
+    """What is overdue expires; then, where the window is over, the next begins."""
+    window = renewal(state, now)
+    events: list[e.AnyEvent] = []
+    if state.due is not None and now >= state.due:
+        pending = ((d.expires, d.number) for d in state.pending.values() if d.expires is not None)
+        overdue = [state.pending[number] for expires, number in sorted(pending) if expires <= now]
+        charge, reward = state.terms.expiry == "charge", state.terms.default_reward
+        events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
+        if window is None:
+            weights = [_weight(state, pull) for pull in overdue]
+            spent, served = (sum(part) for part in zip(*weights, strict=True))
+            events += _crossing(state, spent if charge else 0, served)
+    return [*events, *([] if window is None else [window])], None
+
+
 def _tell(state: State, command: e.Tell) -> Decided:
-    pull = found(state, command.pull)
+    pull = _found(state, command.pull)
     name = state.arms[pull.arm].name
     if command.arm not in (None, name):
         raise CampaignConflict(f"pull {pull.number} is one of {name!r}, not of {command.arm!r}")
@@ -247,8 +166,8 @@ def _tell(state: State, command: e.Tell) -> Decided:
             said = f"cost {state.unit.amount(pull.told_cost or 0):g} and reward {pull.told_reward:g}"
             raise CampaignConflict(f"pull {pull.number} was told with {said}, which stands; amend corrects it")
         return [], True
-    check_cost(state, "tell", pull, command.cost)
-    check_reward("tell", command.reward)
+    _check_cost(state, "tell", pull, command.cost)
+    _check_reward("tell", command.reward)
     earlier, fallback = state.is_earlier(pull), pull.fallback
     event = e.Told(
         *(command.pull, pull.arm, command.cost, command.reward),
@@ -265,29 +184,24 @@ def _tell(state: State, command: e.Tell) -> Decided:
 
 
 def _cancel(state: State, command: e.Cancel) -> Decided:
-    pull = found(state, command.pull)
+    pull = _found(state, command.pull)
     if pull.status == "cancelled":
         return [], None
-    check_pending(pull, "be cancelled")
+    _check_open(pull, "be cancelled")
     return [e.Cancelled(command.pull, command.reason)], None
 
 
 def _charge(state: State, command: e.Charge) -> Decided:
-    pull = found(state, command.pull)
+    pull = _found(state, command.pull)
     if pull.status == "expired" and pull.cost is not None:
         return [], None
-    check_pending(pull, "be charged")
+    _check_open(pull, "be charged")
     expired = e.Expired(pull.number, pull.reserved, state.terms.default_reward)
     return [expired, *_crossing(state, *_weight(state, pull))], None
 
 
-def _extend(state: State, command: e.Extend, now: int) -> Decided:
-    check_pending(found(state, command.pull), "be extended")
-    return [e.Extended(command.pull, now + command.ttl)], None
-
-
 def _amend(state: State, command: e.Amend) -> Decided:
-    pull = found(state, command.pull)
+    pull = _found(state, command.pull)
     if pull.status != "told":
         raise CampaignConflict(f"pull {pull.number} is {pull.status}, not told: tell it first")
     instead = _counted(pull)
@@ -296,8 +210,8 @@ def _amend(state: State, command: e.Amend) -> Decided:
     reward = instead.reward if command.reward is None else command.reward
     if (instead.cost, instead.reward) == (cost, reward):
         return [], True
-    check_cost(state, "amend", pull, cost)
-    check_reward("amend", reward)
+    _check_cost(state, "amend", pull, cost)
+    _check_reward("amend", reward)
     more, earlier, fallback = cost - instead.cost, state.is_earlier(pull), pull.fallback
     event = e.Amended(
         *(command.pull, pull.arm, cost, reward, instead, command.reason),
@@ -309,33 +223,54 @@ def _amend(state: State, command: e.Amend) -> Decided:
     return [event, *_crossing(state, 0 if earlier or fallback else more)], False
 
 
-def _next(state: State) -> int | None:
-    """The arm that an ask would name now, a pause aside; None where none can be named."""
-    learner_of(state)
-    arms = [] if state.ended else admissible(state)
-    return choose(state, arms, state.seq + 1)[0] if arms else None
+def _set_budget(state: State, command: e.SetBudget) -> Decided:
+    """Another budget, and the end where more is spent already."""
+    if state.ended == "closed":
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
+    if command.budget == state.budget:
+        return [], None
+    ends = not state.ended and state.counted > command.budget
+    return [e.Budgeted(command.budget), *([e.Exhausted()] if ends else [])], None
 
 
-def is_due(state: State, now: int) -> bool:
-    """Whether a sweep would find something to do: it is asked before every command."""
-    now = max(now, state.at)
-    return (state.due is not None and now >= state.due) or renewal(state, now) is not None
+def _set_requests(state: State, command: e.SetRequests) -> Decided:
+    """Another number of requests, and the end where as many are served already."""
+    if state.ended == "closed":
+        requests = "unlimited" if state.requests is None else f"{state.requests:,}"
+        raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {requests}")
+    check_requests("set_requests", command.requests)
+    if command.requests == state.requests:
+        return [], None
+    ends = not state.ended and state.served >= command.requests
+    return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
 
 
-def _sweep(state: State, now: int) -> Decided:
-    """What is overdue expires; then, where the window is over, the next begins."""
-    window = renewal(state, now)
-    events: list[e.AnyEvent] = []
-    if state.due is not None and now >= state.due:
-        pending = ((d.expires, d.number) for d in state.pending.values() if d.expires is not None)
-        overdue = [state.pending[number] for expires, number in sorted(pending) if expires <= now]
-        charge, reward = state.terms.expiry == "charge", state.terms.default_reward
-        events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
-        if window is None:
-            weights = [_weight(state, pull) for pull in overdue]
-            spent, served = (sum(part) for part in zip(*weights, strict=True))
-            events += _crossing(state, spent if charge else 0, served)
-    return [*events, *([] if window is None else [window])], None
+def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
+    """Another arm; the same again is none."""
+    index = state.index(command.arm.name)
+    check_arm("add_arm", command.arm)
+    if index is not None:
+        if state.arms[index].terms == command.arm:
+            return [], None
+        there, given = state.arms[index].terms, command.arm
+        what, pair = "max_cost", [state.unit.shown(terms.max_cost) for terms in (there, given)]
+        if pair[0] == pair[1]:
+            what, pair = "cost", [str(terms.mean_cost) for terms in (there, given)]
+        raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
+    if len(state.arms) >= MOST_ARMS:
+        raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
+    (by or learner_of(state)).check_wider()
+    return [e.Added(command.arm)], None
+
+
+def _warm_start(state: State, command: e.WarmStart) -> Decided:
+    """Samples from elsewhere; a log that is known teaches nothing."""
+    if command.key in state.warmed:
+        return [], 0
+    arms = {name: _arm_index(state, "warm_start", name) for name in set(command.arms)}
+    for reward in command.rewards:
+        _check_reward("warm_start", reward)
+    return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
 def _weight(state: State, pull: PullState) -> tuple[int, int]:
@@ -390,3 +325,45 @@ def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
     """Exhausted, where this much more spending crosses the budget, or so many requests more are all there are."""
     all_served = state.requests is not None and state.served + served >= state.requests
     return [e.Exhausted()] if not state.ended and (state.counted + more > state.budget or all_served) else []
+
+
+def _found(state: State, number: int) -> PullState:
+    """The pull of this number, or UnknownPull."""
+    pull = state.pulls.get(number)
+    if pull is None:
+        raise UnknownPull(state.name, number)
+    return pull
+
+
+def _check_open(pull: PullState, verb: str) -> None:
+    """Refuse what can only be done to a pull under way."""
+    if pull.status != "open":
+        raise CampaignConflict(f"pull {pull.number} is {pull.status} and cannot {verb}")
+
+
+def _check_cost(state: State, owner: str, pull: PullState, cost: int) -> None:
+    """Refuse a cost that the terms do not allow, or that would be too much for the sums."""
+    if cost < 0 and not state.terms.negative_costs:
+        raise BadParameter(owner, "cost", "≥ 0 in this campaign", state.unit.amount(cost))
+    if max(abs(state.spent), abs(state.arms[pull.arm].spent)) + abs(cost) > MOST_SPENT:
+        raise BadParameter(owner, "cost", "such that less than 2**62 units are spent", state.unit.amount(cost))
+
+
+def _check_reward(owner: str, reward: float) -> None:
+    """Refuse a reward whose square would be too large for the sums."""
+    if not abs(reward) <= MOST_REWARD:
+        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+
+
+def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
+    """What to raise where there is no such arm."""
+    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
+    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
+
+
+def _arm_index(state: State, owner: str, name: str) -> int:
+    """The arm of this name, or BadParameter."""
+    index = state.index(name)
+    if index is None:
+        raise unknown_arm(state, owner, name)
+    return index

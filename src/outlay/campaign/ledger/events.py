@@ -33,8 +33,6 @@ class Settings(NamedTuple):
 
 
 DEFAULT = Settings()
-
-
 SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
 MOST_AT_ONCE = 10_000  # asks or tells in one call
 FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
@@ -308,31 +306,6 @@ class Ask(NamedTuple):
     metadata: dict[str, Any] | None = None
 
 
-def plain_key(key: str) -> str:
-    """A key as users read it."""
-    return key.replace(SEPARATOR, "", 1)
-
-
-def spellings(key: str) -> tuple[str, ...]:
-    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
-    name, slash, number = key.rpartition("/")
-    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
-
-
-def all_spellings(key: str) -> tuple[str, ...]:
-    """The same, and those of all asks that were asked for at once with this key."""
-    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
-
-
-def one_of_many(key: str, number: int) -> str:
-    """The key of one of many asks; no ask by itself can have it.
-
-    >>> one_of_many("job", 0) == "job/0"
-    False
-    """
-    return f"{key}/{SEPARATOR}{number}"
-
-
 class Tell(NamedTuple):
     """Settle what a pull cost and earned; `arm`, if the teller knows it, must be the pull's."""
 
@@ -451,6 +424,31 @@ Command = (
     Open | Ask | Tell | Cancel | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
     | EnableArm | WarmStart | Pause | Resume | Close | Archive | Restore | Explain | ExpirePulls
 )  # fmt: skip
+
+
+def plain_key(key: str) -> str:
+    """A key as users read it."""
+    return key.replace(SEPARATOR, "", 1)
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """How a key that users read may stand in a ledger: as it is, or as that of one of many asks."""
+    name, slash, number = key.rpartition("/")
+    return (key, f"{name}/{SEPARATOR}{number}") if slash and number.isdecimal() else (key,)
+
+
+def all_spellings(key: str) -> tuple[str, ...]:
+    """The same, and those of all asks that were asked for at once with this key."""
+    return (*spellings(key), *(f"{key}/{SEPARATOR}{number}" for number in range(MOST_AT_ONCE)))
+
+
+def one_of_many(key: str, number: int) -> str:
+    """The key of one of many asks; no ask by itself can have it.
+
+    >>> one_of_many("job", 0) == "job/0"
+    False
+    """
+    return f"{key}/{SEPARATOR}{number}"
 
 
 NOTHING = "0" * 64  # what comes before the first event

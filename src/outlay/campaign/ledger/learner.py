@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from math import fsum
-from typing import Any, NamedTuple, TypeGuard, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,63 +45,220 @@ from outlay.policies.protocol import (
     with_limits,
 )
 
+ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
+ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
+FEW = 3  # arms, up to which it is quicker to compare all of them
 
-class Among:
-    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the campaign."""
-
-    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
-        self._memory, self._arms = memory, arms
-
-    def belief(self, arm: int) -> Belief:
-        """What is known of the arm."""
-        return self._memory.belief(self._arms[arm])
-
-    def lead(self, arm: int) -> Lead:
-        """What the others are compared with when this arm leads."""
-        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
+Costs = Sequence[float]  # the mean cost of each arm
+UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
+Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
 
 
-class AmongOpened(Among):
-    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
+class Learner:
+    """A policy and its memory; `arms` are indices, money is a float."""
 
-    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
-        super().__init__(memory, arms)
-        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
+    def __init__(
+        self, policy: Policy, arms: int, budget: float, requests: int | None = None, costs: Costs | None = None
+    ) -> None:
+        self.given = check_policy("Campaign", "policy", policy, arms)
+        self.memory = check_memory("Campaign", with_costs(policy, costs), arms)
+        kind = policy_kind(type(policy))
+        self._kind, self._opening = kind.method, kind.name == "opening"
+        if self._opening and not has(self.memory, "subset"):
+            raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
+        self._settles = has(policy, "settle")
+        self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
+        self._chooser = LazyChooser(self._opening)
+        self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
+        self.totals = np.zeros((arms, 2))  # cost and reward
+        self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
+        self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
+        self.set_limits(budget, requests)
 
-    def lead(self, arm: int) -> Lead:
-        """What the others are compared with when this arm leads."""
-        return self._narrow.lead(arm)
+    def shuffle(self, stream: "EventRandom") -> None:
+        """Draw the order in which arms are opened, where the policy opens them one by one."""
+        if isinstance(self.memory, SequentialMemory):
+            self.memory.shuffle(cast("np.random.Generator", stream))
 
-    def opened(self) -> int:
-        """How many of the arms are open."""
-        return self._narrow.opened()
+    def observe(self, arm: int, cost: float, reward: float, stream: "EventRandom") -> None:
+        """Learn one sample."""
+        self.memory = observed(self.memory, arm, cost, reward)
+        if self._settles:
+            cast("PolicyExtras", self.policy).settle(self.memory, cast("np.random.Generator", stream))
+        self.pulls[arm] += 1
+        self.totals[arm, 0] += cost
+        self.totals[arm, 1] += reward
+        self._chooser.note(arm)
 
-    def unopened(self) -> int:
-        """The one of them to open next, or their number."""
-        return self._narrow.unopened()
+    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: "EventRandom") -> None:
+        """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
+        before, samples = self.kept(), list(samples)
+        try:
+            for arm, cost, reward in samples:
+                self.observe(arm, cost, reward, stream)
+        except BaseException:
+            self.restore(before)
+            raise
+        self.elsewhere += fsum(cost for _, cost, _ in samples)
+        self.set_limits(self._budget, self._requests)
 
+    def pay_elsewhere(self, cost: float) -> None:
+        """A sample that was just learned was paid for outside of the budget."""
+        self.elsewhere += cost
+        self.set_limits(self._budget, self._requests)
 
-def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
-    """The memory with one sample more."""
-    memory.observe(arm, cost, reward)
-    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
+    def begin_anew(self, spent: float, used: int) -> None:
+        """A window begins after so much was spent and so many requests used: limits and sums count from here.
 
+        To the policy it is one campaign that goes on, with more to spend.
+        """
+        self.past = spent, used
 
-def copied(memory: Memory) -> Memory:
-    """A memory that can be changed by itself."""
-    return cast("Memory", _copied(cast("tuple[object, ...]", memory)))
+    def kept(self) -> Kept:
+        """What it knows, to go back to."""
+        return copied(self.memory), self.pulls.copy(), self.totals.copy()
 
+    def restore(self, kept: Kept) -> None:
+        """Know what it knew then."""
+        self.memory, self.pulls, self.totals = kept
+        self._chooser.forget()
 
-def _copied(record: tuple[object, ...]) -> tuple[object, ...]:
-    fields = (
-        field.copy() if isinstance(field, np.ndarray) else _copied(field) if _nested(field) else deepcopy(field)
-        for field in record
-    )
-    return tuple.__new__(type(record), fields)
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Put one sample in place of another; a memory that cannot do that keeps the first."""
+        if self._revises:
+            self.memory.revise(arm, place, old, new)
+        self.totals[arm] += np.array(new) - np.array(old)
+        self._chooser.note(arm)
 
+    def check_wider(self) -> None:
+        """Refuse another arm where the policy or its memory cannot take one."""
+        check_policy("add_arm", "policy", self.given, len(self.pulls) + 1)
+        if not has(self.memory, "with_new_arm"):
+            raise BadParameter("add_arm", "policy", "one whose memory has a method with_new_arm", self.given)
 
-def _nested(field: object) -> TypeGuard[tuple[object, ...]]:
-    return is_record(field)
+    def widen(self, stream: "EventRandom", cost: float | None = None) -> None:
+        """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
+        self.memory = self.memory.with_new_arm()
+        if cost is not None and has(self.memory, "know_cost"):
+            self.memory.know_cost(len(self.pulls), cost)
+        if has(self.memory, "insert_at_random"):
+            self.memory.insert_at_random(cast("np.random.Generator", stream))
+        self.pulls = np.append(self.pulls, 0)
+        self.totals = np.vstack([self.totals, np.zeros(2)])
+        self._chooser.forget()
+
+    def set_limits(self, budget: float, requests: int | None = None) -> None:
+        """Tell a policy that asks for them the budget and how many requests to reckon with.
+
+        One that opens arms compares the budget with the cost of all samples that it knows, so those made elsewhere are
+        added.
+        """
+        self._budget, self._requests = budget, requests
+        self._rations = wants_requests(self.given)
+        spent, used = self.past
+        in_all = budget + spent
+        all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
+        self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
+        self._chooser.forget()
+
+    def choose(
+        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: "EventRandom", used: int = 0
+    ) -> int:
+        """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
+
+        For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
+        """
+        memory, pulls = self._with(under_way)
+        now = self._now(int(pulls.sum()), under_way, spent, used)
+        if self._kind == "choose":
+            return self._chosen(open_arms, copied(memory), pulls, now, stream)
+        view, pulls = self._among(open_arms, memory, pulls)
+        if self._kind == "excess":
+            place = self._chooser.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
+        elif self._kind == "sample":
+            place = best_by_sample(self.policy, view, pulls, now.log_n, cast("np.random.Generator", stream))
+        else:
+            place = best_by_score(self.policy, view, pulls, now.log_n)
+        return open_arms[place]
+
+    def inputs(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> "ChoiceInputs":
+        """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
+        memory, pulls = self._with(under_way)
+        memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
+        now = self._now(int(pulls.sum()), under_way, spent, used)
+        if self._kind == "choose":
+            return ChoiceInputs(self.policy, memory, pulls, now, range(len(pulls)))
+        return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
+
+    def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
+        """Where the campaign stands, as its policy counts."""
+        if self._kind != "choose":
+            return Now(pulls, log_of(pulls), spent)
+        spent += self.past[0]
+        if not self._rations:
+            return Now(pulls, log_of(pulls), spent)
+        used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
+        used += self.past[1]
+        return Now(used, log_of(used), spent + self._cost_of(under_way))
+
+    def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
+        """Memory and pulls seen through the open arms."""
+        if len(open_arms) == len(pulls):
+            return memory, pulls
+        return (SomeOpenedArms if self._opening else SomeArms)(memory, open_arms), pulls[np.array(open_arms)]
+
+    def _chosen(self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: "EventRandom") -> int:
+        """The arm that the policy names of those that are open; one that cannot, names one of all.
+
+        Where that is closed, the open one with the largest rate takes its place.
+        """
+        rng = cast("np.random.Generator", stream)
+        if len(open_arms) < len(pulls) and has(self.policy, "choose_among"):
+            arm = cast("PolicyExtras", self.policy).choose_among(memory, np.array(open_arms, np.int64), now, rng)
+        else:
+            arm = cast("Chooser", self.policy).choose(memory, now, rng)
+        if not 0 <= arm < len(pulls):
+            raise OutlayError(f"{type(self.policy).__name__} chose arm {arm}, and there are {len(pulls)} from 0")
+        return arm if arm in open_arms else max(open_arms, key=lambda k: (self._rate(k), -pulls[k], -k))
+
+    def _with(self, under_way: UnderWay) -> tuple[Memory, Counts]:
+        """Memory and pulls with those under way."""
+        if not under_way:
+            return self.memory, self.pulls
+        memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
+        for arm in sorted(under_way):
+            expected = self._expected(arm) if self.pulls[arm] else everywhere
+            if self._adds:
+                cast("CampaignMemory", memory).add_expected(arm, under_way[arm], *expected)
+            else:
+                for _ in range(under_way[arm]):
+                    memory = observed(memory, arm, *expected)
+            pulls[arm] += under_way[arm]
+        return memory, pulls
+
+    def _cost_of(self, under_way: UnderWay) -> float:
+        """What pulls under way are expected to cost."""
+        everywhere = self._everywhere()
+        return fsum(
+            count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
+        )
+
+    def _expected(self, arm: int) -> Sample:
+        """What a pull of an arm cost and earned on average."""
+        count = int(self.pulls[arm])
+        return float(self.totals[arm, 0]) / count, float(self.totals[arm, 1]) / count
+
+    def _everywhere(self) -> Sample:
+        """The same for all arms together; before any sample, what a pull is taken to cost."""
+        count = int(self.pulls.sum())
+        if count:
+            cost, reward = self.totals.sum(axis=0).tolist()
+            return cost / count, reward / count
+        return self._budget / ASSUMED if self._opening else 1.0, 0.0
+
+    def _rate(self, arm: int) -> float:
+        cost, reward = self.totals[arm]
+        return float(reward / cost) if cost > 0.0 else np.inf
 
 
 class ChoiceInputs(NamedTuple):
@@ -112,10 +269,6 @@ class ChoiceInputs(NamedTuple):
     pulls: Counts
     now: Now
     arms: Sequence[int]
-
-
-UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
-FEW = 3  # arms, up to which it is quicker to compare all of them
 
 
 class LazyChooser:
@@ -171,7 +324,39 @@ def _places(arms: Sequence[int], some: Collection[int]) -> Collection[int]:
     return [place for place, arm in places if place < len(arms) and arms[place] == arm]
 
 
-ORDER = 0  # the number, which no event has, of the stream from which the order of the arms is drawn
+class SomeArms:
+    """Some arms of a memory, numbered anew; beliefs keep the numbers that the arms have in the campaign."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        self._memory, self._arms = memory, arms
+
+    def belief(self, arm: int) -> Belief:
+        """What is known of the arm."""
+        return self._memory.belief(self._arms[arm])
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return cast("LeaderMemory", self._memory).lead(self._arms[arm])
+
+
+class SomeOpenedArms(SomeArms):
+    """The same for policies that open arms one by one: what is open, usual and next is so among these arms."""
+
+    def __init__(self, memory: Memory, arms: Sequence[int]) -> None:
+        super().__init__(memory, arms)
+        self._narrow: SequentialMemory = cast("CampaignMemory", memory).subset(np.array(arms, np.int64))
+
+    def lead(self, arm: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        return self._narrow.lead(arm)
+
+    def opened(self) -> int:
+        """How many of the arms are open."""
+        return self._narrow.opened()
+
+    def unopened(self) -> int:
+        """The one of them to open next, or their number."""
+        return self._narrow.unopened()
 
 
 class EventRandom:
@@ -198,222 +383,16 @@ class EventRandom:
         return getattr(self._made, verb)
 
 
-ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, where a policy weighs costs against it
+def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
+    """The memory with one sample more."""
+    memory.observe(arm, cost, reward)
+    return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
 
 
-Costs = Sequence[float]  # the mean cost of each arm
-Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
-
-
-class Learner:
-    """A policy and its memory; `arms` are indices, money is a float."""
-
-    def __init__(
-        self, policy: Policy, arms: int, budget: float, requests: int | None = None, costs: Costs | None = None
-    ) -> None:
-        self.given = check_policy("Campaign", "policy", policy, arms)
-        self.memory = check_memory("Campaign", with_costs(policy, costs), arms)
-        kind = policy_kind(type(policy))
-        self._kind, self._opening = kind.method, kind.name == "opening"
-        if self._opening and not has(self.memory, "subset"):
-            raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
-        self._settles = has(policy, "settle")
-        self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
-        self._shortcut = LazyChooser(self._opening)
-        self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
-        self.totals = np.zeros((arms, 2))  # cost and reward
-        self.elsewhere = 0.0  # what the samples cost that this budget did not pay for
-        self.past: tuple[float, int] = 0.0, 0  # what was spent, and requests used, before this window
-        self.set_limits(budget, requests)
-
-    def shuffle(self, stream: EventRandom) -> None:
-        """Draw the order in which arms are opened, where the policy opens them one by one."""
-        if isinstance(self.memory, SequentialMemory):
-            self.memory.shuffle(cast("np.random.Generator", stream))
-
-    def observe(self, arm: int, cost: float, reward: float, stream: EventRandom) -> None:
-        """Learn one sample."""
-        self.memory = observed(self.memory, arm, cost, reward)
-        if self._settles:
-            cast("PolicyExtras", self.policy).settle(self.memory, cast("np.random.Generator", stream))
-        self.pulls[arm] += 1
-        self.totals[arm, 0] += cost
-        self.totals[arm, 1] += reward
-        self._shortcut.note(arm)
-
-    def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: EventRandom) -> None:
-        """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
-        before, samples = self.kept(), list(samples)
-        try:
-            for arm, cost, reward in samples:
-                self.observe(arm, cost, reward, stream)
-        except BaseException:
-            self.restore(before)
-            raise
-        self.elsewhere += fsum(cost for _, cost, _ in samples)
-        self.set_limits(self._budget, self._requests)
-
-    def pay_elsewhere(self, cost: float) -> None:
-        """A sample that was just learned was paid for outside of the budget."""
-        self.elsewhere += cost
-        self.set_limits(self._budget, self._requests)
-
-    def begin_anew(self, spent: float, used: int) -> None:
-        """A window begins after so much was spent and so many requests used: limits and sums count from here.
-
-        To the policy it is one campaign that goes on, with more to spend.
-        """
-        self.past = spent, used
-
-    def kept(self) -> Kept:
-        """What it knows, to go back to."""
-        return copied(self.memory), self.pulls.copy(), self.totals.copy()
-
-    def restore(self, kept: Kept) -> None:
-        """Know what it knew then."""
-        self.memory, self.pulls, self.totals = kept
-        self._shortcut.forget()
-
-    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
-        """Put one sample in place of another; a memory that cannot do that keeps the first."""
-        if self._revises:
-            self.memory.revise(arm, place, old, new)
-        self.totals[arm] += np.array(new) - np.array(old)
-        self._shortcut.note(arm)
-
-    def check_wider(self) -> None:
-        """Refuse another arm where the policy or its memory cannot take one."""
-        check_policy("add_arm", "policy", self.given, len(self.pulls) + 1)
-        if not has(self.memory, "with_new_arm"):
-            raise BadParameter("add_arm", "policy", "one whose memory has a method with_new_arm", self.given)
-
-    def widen(self, stream: EventRandom, cost: float | None = None) -> None:
-        """Make room for another arm of this mean cost, if it is known; its place among those not open is random."""
-        self.memory = self.memory.with_new_arm()
-        if cost is not None and has(self.memory, "know_cost"):
-            self.memory.know_cost(len(self.pulls), cost)
-        if has(self.memory, "insert_at_random"):
-            self.memory.insert_at_random(cast("np.random.Generator", stream))
-        self.pulls = np.append(self.pulls, 0)
-        self.totals = np.vstack([self.totals, np.zeros(2)])
-        self._shortcut.forget()
-
-    def set_limits(self, budget: float, requests: int | None = None) -> None:
-        """Tell a policy that asks for them the budget and how many requests to reckon with.
-
-        One that opens arms compares the budget with the cost of all samples that it knows, so those made elsewhere are
-        added.
-        """
-        self._budget, self._requests = budget, requests
-        self._rations = wants_requests(self.given)
-        spent, used = self.past
-        in_all = budget + spent
-        all_costs = max(in_all + self.elsewhere, sys.float_info.min) if self._opening else in_all
-        self.policy = with_limits(self.given, all_costs, None if requests is None else used + requests)
-        self._shortcut.forget()
-
-    def choose(
-        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int = 0
-    ) -> int:
-        """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
-
-        For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
-        """
-        memory, pulls = self._with(under_way)
-        now = self._now(int(pulls.sum()), under_way, spent, used)
-        if self._kind == "choose":
-            return self._chosen(open_arms, copied(memory), pulls, now, stream)
-        view, pulls = self._among(open_arms, memory, pulls)
-        if self._kind == "excess":
-            place = self._shortcut.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
-        elif self._kind == "sample":
-            place = best_by_sample(self.policy, view, pulls, now.log_n, cast("np.random.Generator", stream))
-        else:
-            place = best_by_score(self.policy, view, pulls, now.log_n)
-        return open_arms[place]
-
-    def scales(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> ChoiceInputs:
-        """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
-        memory, pulls = self._with(under_way)
-        memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
-        now = self._now(int(pulls.sum()), under_way, spent, used)
-        if self._kind == "choose":
-            return ChoiceInputs(self.policy, memory, pulls, now, range(len(pulls)))
-        return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
-
-    def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
-        """Where the campaign stands, as its policy counts."""
-        if self._kind != "choose":
-            return Now(pulls, log_of(pulls), spent)
-        spent += self.past[0]
-        if not self._rations:
-            return Now(pulls, log_of(pulls), spent)
-        used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
-        used += self.past[1]
-        return Now(used, log_of(used), spent + self._cost_of(under_way))
-
-    def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
-        """Memory and pulls seen through the open arms."""
-        if len(open_arms) == len(pulls):
-            return memory, pulls
-        return (AmongOpened if self._opening else Among)(memory, open_arms), pulls[np.array(open_arms)]
-
-    def _chosen(
-        self, open_arms: Sequence[int], memory: Memory, pulls: Counts, now: Now, stream: EventRandom
-    ) -> int:  # fmt: skip
-        """The arm that the policy names of those that are open; one that cannot, names one of all.
-
-        Where that is closed, the open one with the largest rate takes its place.
-        """
-        rng = cast("np.random.Generator", stream)
-        if len(open_arms) < len(pulls) and has(self.policy, "choose_among"):
-            arm = cast("PolicyExtras", self.policy).choose_among(memory, np.array(open_arms, np.int64), now, rng)
-        else:
-            arm = cast("Chooser", self.policy).choose(memory, now, rng)
-        if not 0 <= arm < len(pulls):
-            raise OutlayError(f"{type(self.policy).__name__} chose arm {arm}, and there are {len(pulls)} from 0")
-        return arm if arm in open_arms else max(open_arms, key=lambda k: (self._rate(k), -pulls[k], -k))
-
-    def _with(self, under_way: UnderWay) -> tuple[Memory, Counts]:
-        """Memory and pulls with those under way."""
-        if not under_way:
-            return self.memory, self.pulls
-        memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
-        for arm in sorted(under_way):
-            expected = self._expected(arm) if self.pulls[arm] else everywhere
-            memory = self._with_expected(memory, arm, under_way[arm], expected)
-            pulls[arm] += under_way[arm]
-        return memory, pulls
-
-    def _cost_of(self, under_way: UnderWay) -> float:
-        """What pulls under way are expected to cost."""
-        everywhere = self._everywhere()
-        return fsum(
-            count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
-        )
-
-    def _with_expected(self, memory: Memory, arm: int, count: int, expected: Sample) -> Memory:
-        """The memory with `count` samples more, all as expected."""
-        if self._adds:
-            cast("CampaignMemory", memory).add_expected(arm, count, *expected)
-            return memory
-        for _ in range(count):
-            memory = observed(memory, arm, *expected)
-        return memory
-
-    def _expected(self, arm: int) -> Sample:
-        """What a pull of an arm cost and earned on average."""
-        count = int(self.pulls[arm])
-        return float(self.totals[arm, 0]) / count, float(self.totals[arm, 1]) / count
-
-    def _everywhere(self) -> Sample:
-        """The same for all arms together; before any sample, what a pull is taken to cost."""
-        count = int(self.pulls.sum())
-        if count:
-            cost, reward = self.totals.sum(axis=0).tolist()
-            return cost / count, reward / count
-        return self._budget / ASSUMED if self._opening else 1.0, 0.0
-
-    def _rate(self, arm: int) -> float:
-        cost, reward = self.totals[arm]
-        return float(reward / cost) if cost > 0.0 else np.inf
+def copied(memory: Any) -> Any:
+    """A memory that can be changed by itself."""
+    fields = (
+        field.copy() if isinstance(field, np.ndarray) else copied(field) if is_record(field) else deepcopy(field)
+        for field in memory
+    )
+    return tuple.__new__(type(memory), fields)

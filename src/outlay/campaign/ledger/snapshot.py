@@ -67,16 +67,10 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     used_before_window: int = 0
 
 
-# Of a state, what a snapshot holds under the same name and sets last.
-_SAME = (
-    "archived",
-    "window_start",
-    "window_end",
-    "spent_before_window",
-    "spent_on_fallback",
-    "reserved_elsewhere",
-    "used_before_window",
-)
+# What a state has under the same name.
+_SAME = [
+    name for name in _Snapshot.__struct_fields__ if name not in ("version", "opened", "arms", "pending", "knowledge")
+]
 
 
 def dump(state: State) -> bytes | None:
@@ -91,15 +85,15 @@ def dump(state: State) -> bytes | None:
     if not all(map(_is_plain, fields)):
         return None
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in fields]
-    body = msgspec.msgpack.encode(
-        _Snapshot(
-            *(WRITER, state.seq, state.at, state.head, state.budget, state.paused),
-            *(state.ended, state.warmed, state.opened, state.arms, list(state.pending.values())),
-            _Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
-            *(state.used, state.requests, state.forecast, state.unreported),
-            *(getattr(state, name) for name in _SAME),
-        )
+    kept = _Snapshot(
+        version=WRITER,
+        opened=state.opened,
+        arms=state.arms,
+        pending=list(state.pending.values()),
+        knowledge=_Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
+        **{name: getattr(state, name) for name in _SAME},
     )
+    body = msgspec.msgpack.encode(kept)
     return _sum(body) + body
 
 
@@ -115,14 +109,10 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         return None
     policy = check_policy(kept.opened, policy)
     state = State(kept.opened, kept.arms, None)
-    state.seq, state.at, state.head, state.budget = kept.seq, kept.at, kept.head, kept.budget
-    state.paused, state.ended, state.warmed = kept.paused, kept.ended, kept.warmed
-    state.unreported = kept.unreported
     for name in _SAME:
         setattr(state, name, getattr(kept, name))
     for pull in kept.pending:
         state.open_pull(pull)
-    state.requests, state.used, state.forecast = kept.requests, kept.used, kept.forecast
     if policy is not None:
         state.learner = _learner(policy, kept, state)
     return state

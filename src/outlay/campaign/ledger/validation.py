@@ -114,7 +114,7 @@ def check_event(event: AnyEvent) -> None:
     elif isinstance(event, Requested):
         check_requests("set_requests", event.requests)
     elif isinstance(event, Expected):
-        check_requests("expect", event.requests, least=0)
+        check_requests("expect_requests", event.requests, least=0)
     elif isinstance(event, Renewed):
         _check_range("Renewed", "start in microseconds", event.start, -LATEST, LATEST)
         _check_range("Renewed", "end in microseconds", event.end, event.start + 1, LATEST)

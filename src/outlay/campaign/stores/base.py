@@ -13,7 +13,7 @@ from outlay.campaign.ledger.allocate import next_window
 from outlay.campaign.ledger.decide import is_due, step
 from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Tell
 from outlay.campaign.ledger.state import State
-from outlay.campaign.reasons import weighed_of
+from outlay.campaign.reasons import explanation_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
 from outlay.errors import BadParameter, PullOver
 from outlay.policies.protocol import Policy
@@ -120,7 +120,7 @@ def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply
     if isinstance(command, (Tell, Amend)):
         return receipt_of(state, command.pull, bool(reply), command.rounded)
     if isinstance(command, Explain):
-        return weighed_of(state, reply)
+        return explanation_of(state, reply)
     return reply
 
 
