@@ -92,12 +92,14 @@ def test_clients_know_them(store: str) -> None:
     terms = {name: value for name, value in DAILY.items() if name not in ("name", "arms", "budget", "policy")}
     with running(store) as address, Client(address, "daily") as client:
         client.create(DAILY["arms"], 2, POLICY, fallback="small", **terms)
+        fallbacks = []
         for _ in range(4):
             pull = client.ask()
             assert pull is not None
             client.tell(pull, cost=1, reward=1)
-        assert pull.fallback
-        assert [each.id for each in client.pulls() if each.fallback][-1] == pull.id
+            fallbacks.append(pull.fallback)
+        assert fallbacks[-1]
+        assert fallbacks == [each.fallback for each in client.pulls()]
         status = client.status()
         assert status.window is not None
         assert status.window.end > status.window.start
