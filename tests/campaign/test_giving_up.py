@@ -17,7 +17,7 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Asked, Cancelled
 from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
-from tests.campaign.busy import blocked
+from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS
 
@@ -163,8 +163,7 @@ def ask():
 def test_a_store_that_does_not_answer_in_time(store: str, verb: str) -> None:
     """The caller is told, nothing is done behind its back, and when the store is free again all goes on."""
     with Campaign(**TERMS, store=store) as campaign:
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         call: Callable[..., object] = campaign.ask if verb == "ask" else partial(campaign.tell, pull, 1, 0.5)
         with blocked(store), pytest.raises(StoreBusy, match=r"'default' did not answer within 0\.05 s"):
             call(timeout=0.05)

@@ -14,6 +14,7 @@ from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.errors import BadParameter
+from tests.campaign.busy import asked
 
 FALSE_ALARM = 1e-6  # of each chi-square test
 NAMES = [f"a{i}" for i in range(7)]
@@ -44,8 +45,7 @@ def turns(campaign: Campaign, count: int) -> list[str]:
     """So many asks and tells in turn."""
     named = []
     for _ in range(count):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         named.append(pull.arm)
         campaign.tell(pull, *outcome(pull.id, pull.arm))
     return named
@@ -147,20 +147,6 @@ def test_an_arm_that_is_closed_from_the_start_might_as_well_not_be_there(policy:
     assert pull is None is other.ask()
 
 
-def test_what_is_usual_is_so_among_the_arms_that_may_be_named() -> None:
-    memory = SequentialMoments.empty(5)
-    memory.shuffle(np.random.default_rng(1))
-    for arm, cost, reward in ((0, 1.0, 4.0), (2, 3.0, 1.0), (2, 5.0, 3.0), (3, 2.0, 8.0)):
-        memory.observe(arm, cost, reward)
-    some = memory.subset(np.array([1, 2, 3, 4]))
-    lead = some.lead(2)  # arm 3
-    assert (some.opened(), lead.opened, lead.usual_price, lead.usual_rate) == (2, 2.0, 3.0, 10.0 / 6.0)
-    assert (lead.rate, lead.spent, lead.reward_max) == (4.0, 11.0, 8.0)
-    rest = [arm - 1 for arm in memory.order.tolist()[3:]]  # the closed arm is open and comes before them
-    assert [*some.order.tolist()[2:], some.unopened()] == [*rest, rest[0]]
-    assert memory.subset(np.array([0, 2])).unopened() == 2
-
-
 def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     """They cost more than the budget, and yet arms are opened; a policy that is not told knows nothing of it."""
     for policy, told in ((TOLD, 30.0 + 500.0), (UNTOLD, None)):
@@ -192,31 +178,6 @@ def test_asking_at_once_opens_as_many_arms_in_any_currency(scale: float) -> None
         under_way = under_way | {arm: under_way.get(arm, 0) + 1}
     most = max(m for m in range(1, 150) if 2 * m * math.log(m) <= 1000 - (m - 1))  # a pull taken for a thousandth
     assert len(under_way) == most == 98
-
-
-def test_pulls_under_way_are_spent() -> None:
-    """Two arms that were pulled and 20 pulls under way: no other arm is opened with what is left, unless they land."""
-    learner = Learner(TOLD, 9, 30.0)
-    learner.shuffle(EventRandom(0, ORDER))
-    one, two, third = learner.memory.order[:3].tolist()
-    for arm, reward in ((one, 1.0), (two, 0.5)):
-        learner.observe(arm, 1.0, reward, EventRandom(0, 2))
-    assert learner.choose(range(9), {}, 2.0, EventRandom(0, 3)) == third
-    assert learner.choose(range(9), {one: 22}, 2.0, EventRandom(0, 3)) in (one, two)
-
-
-def test_first_samples_come_in_any_order() -> None:
-    campaign, order = Campaign(NAMES, 1e3, TOLD), order_of(0, 7)
-    pulls = campaign.ask_many(4)
-    for pull in pulls[::-1]:
-        campaign.tell(pull, *outcome(pull.id, pull.arm))
-    memory = state_of(campaign).learner.memory
-    assert memory.order.tolist()[:4] == order[3::-1]
-    assert memory.unopened() == order[4]
-    following = campaign.ask()
-    assert following is not None
-    campaign.cancel(following)
-    assert state_of(campaign).learner.memory.unopened() == order[4]
 
 
 class Bare(NamedTuple):

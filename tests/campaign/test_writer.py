@@ -18,7 +18,7 @@ from outlay.campaign.ledger.events import Told
 from outlay.campaign.stores import sqlite, transaction
 from outlay.campaign.stores.writer import MOST_WAITING
 from outlay.errors import QueueFull, StoreError
-from tests.campaign.busy import blocked
+from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
 
@@ -69,8 +69,7 @@ def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: s
 
 
 def _pair(campaign: Campaign) -> None:
-    pull = campaign.ask()
-    assert pull is not None
+    pull = asked(campaign)
     campaign.tell(pull, 1, 0.5)
 
 

@@ -11,9 +11,8 @@ from starlette.responses import Response
 from outlay import __version__
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.records import PullStatus, Receipt
-from outlay.campaign.stores.transaction import queue_depth
 from outlay.service import schemas as s
-from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
+from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable
 from outlay.service.problems import Refused, problem_of
 
@@ -118,7 +117,7 @@ async def amend(
 @table.route("GET", CAMPAIGN + "/tags", "read")
 async def list_tags(request: ApiRequest, after: str = "", limit: s.PageSize = 100) -> s.TagsPage:
     """The tags that pulls were asked for with, by name, and how many have each."""
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
     await watched.catch_up()
     tags = dict(watched.monitor.tagged)
     later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > after))
@@ -281,18 +280,15 @@ async def ready(request: ApiRequest) -> s.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(request: ApiRequest) -> Response:
     """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
-    campaigns = request.campaigns
-    seen = [status for status in await campaigns.all() if request.key.sees(status.name)]
-    text = request.app.metrics.text(seen, queue_depth(campaigns.settings.store), campaigns.streams)
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    seen = [status for status in await request.campaigns.all() if request.key.sees(status.name)]
+    return Response(request.app.metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @table.route("GET", "/v1/audit", "admin")
 async def audit(request: ApiRequest, after: s.PullNumber | None = None, limit: s.PageSize = 100) -> s.AuditPage:
     """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
     found = await request.key_cache.entries(request.key, limit + 1, after)
-    items = [s.AuditItem(each.seq, from_micros(each.at), *each[1:-1]) for each in found[:limit]]
-    return s.AuditPage(items, items[-1].seq if len(found) > limit else None)
+    return s.AuditPage(found[:limit], found[limit - 1].seq if len(found) > limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)

@@ -179,22 +179,22 @@ class TagsPage(Struct):
     next: str | None
 
 
-class AuditItem(Struct):
-    """Something that was done with an admin key, and in which request."""
+class AuditEntry(Struct, frozen=True):
+    """Something that was done with an admin key, what came of it, and in which request."""
 
-    seq: int
     at: datetime
     key: str
     act: str
     campaign: str | None
     status: int
     request: str
+    seq: int = 0  # its number in the log
 
 
 class AuditPage(Struct):
     """A page of acts, the newest first."""
 
-    items: list[AuditItem]
+    items: list[AuditEntry]
     next: int | None
 
 

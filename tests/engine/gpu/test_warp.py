@@ -10,7 +10,7 @@ import pytest
 
 import outlay
 from outlay import arms
-from outlay.engine import hard_budget as hard
+from outlay.engine import decide, loop
 from outlay.engine.gpu import backend
 from outlay.engine.jit.numba_types import Laws
 from outlay.engine.loop import Crossings
@@ -95,8 +95,9 @@ class Warp:
     def play(self, task: Task, limit: int) -> Crossings:
         """Play a task of fewer runs than lanes, at first in slices of `limit` pulls."""
         with self.monkeypatch.context() as patch:
-            patch.setattr(hard, "decide", self.kernel.decide)
-            patch.setattr(hard, "forget", self.kernel.forget)
+            for module in (decide, loop):
+                patch.setattr(module, "decide", self.kernel.decide)
+                patch.setattr(module, "forget", self.kernel.forget)
             patch.setattr(backend, "THREADS", self.LANES)
             patch.setattr(backend, "_FIRST_SLICE", limit)
             chunk = backend.Chunk(backend.Plan(host(), task), task)

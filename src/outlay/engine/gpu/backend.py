@@ -21,9 +21,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
+from outlay.engine.decide import Affordable
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
-from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Affordable, Crossings
+from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Crossings
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import MemoryTuple, has
@@ -83,16 +84,22 @@ class Chunk:
         marks = np.zeros((3, lanes), np.int64)
         marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
         room = self.lanes if task.hard else 1  # hardly any where the budget may be passed
-        counts = (zeros(arms, room, dtype=np.int64) for _ in range(2))
+        dearest = task.dearest if task.hard else np.zeros(1)
         self.states = plan.kernel.RunStates(
-            zeros(arms, lanes, dtype=np.int64),
-            zeros(4, lanes),
-            plan.cuda.to_device(marks),
-            zeros(3, lanes, dtype=np.uint64),
-            zeros(2, lanes),
-            zeros(arms, lanes),
-            zeros(arms, lanes, dtype=np.int64),
-            Affordable(plan.cuda.to_device(task.dearest if task.hard else np.zeros(1)), zeros(arms, 2, room), *counts),
+            pulls=zeros(arms, lanes, dtype=np.int64),
+            totals=zeros(4, lanes),
+            marks=plan.cuda.to_device(marks),
+            words=zeros(3, lanes, dtype=np.uint64),
+            normals=zeros(2, lanes),
+            bounds=zeros(arms, lanes),
+            ends=zeros(arms, lanes, dtype=np.int64),
+            affordable=Affordable(
+                dearest=plan.cuda.to_device(dearest),
+                totals=zeros(arms, 2, room),
+                arms=zeros(arms, room, dtype=np.int64),
+                pulls=zeros(arms, room, dtype=np.int64),
+                most=float(dearest.max()),
+            ),
         )
         self.crossings: Any = Crossings(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)

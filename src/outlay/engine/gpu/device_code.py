@@ -18,7 +18,7 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.engine import hard_budget, loop
+from outlay.engine import decide
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
@@ -177,10 +177,10 @@ for _name, _arguments in (
     overload_method(types.BaseTuple, _name, strict=False, jit_options=OPTIONS)(method_finder(_name, _arguments))
 for _function, _found in (
     (kernel.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
-    (loop.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (decide.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
     (kernel.holds, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[1]),
-    (loop.forget, lambda _: kernel.forget),
-    (hard_budget.decide_among, lambda policy, *_: hard_budget.way_to_decide_among(policy.instance_class)),
+    (decide.forget, lambda _: kernel.forget),
+    (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
     (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
     (kernel.of_run, _of_run),
     (turn, lambda _: _turn),
@@ -189,6 +189,6 @@ for _function, _found in (
     _registered.add(_function)
 for _function in Reach(
     kernel.play, kernel.play_hard, *(both for each in kernel.NAMING.values() for both in each),
-    *hard_budget.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
+    *decide.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
     register(_function)
