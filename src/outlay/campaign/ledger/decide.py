@@ -297,9 +297,13 @@ def _overruns(state: State, pull: PullState, cost: int) -> bool:
 
 
 def _overruns_now(state: State, pull: PullState, cost: int, more: int) -> bool:
-    """Whether a pull is an overrun after a correction: for it, or still."""
-    passes = more > 0 and _passes(state, pull, cost, more)
-    return passes or (pull.overrun and _overruns(state, pull, cost))
+    """Whether a pull is an overrun after a correction: above what was set aside, or past what a hard cap has promised.
+
+    Of an earlier window nobody knows any more what was left of it: there, any correction upwards may be.
+    """
+    above = _overruns(state, pull, cost)
+    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback and state.terms.mode == "hard"
+    return (more > 0 and (above or past)) or (pull.overrun and above)
 
 
 def _beyond(state: State, pull: PullState) -> bool:
@@ -310,15 +314,6 @@ def _beyond(state: State, pull: PullState) -> bool:
     if pull.status != "cancelled" or state.requests is None:
         return False
     return state.is_earlier(pull) or state.used_now >= state.requests
-
-
-def _passes(state: State, pull: PullState, cost: int, more: int) -> bool:
-    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
-
-    Of an earlier window nobody knows any more what was left of it: there, any may.
-    """
-    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback
-    return _overruns(state, pull, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
