@@ -46,7 +46,7 @@ class Route(NamedTuple):
     media: str  # of the answer
 
 
-class Parameters(msgspec.Struct):
+class RouteParameters(msgspec.Struct):
     """What a handler takes beside the request, by name."""
 
 
@@ -72,7 +72,7 @@ class RouteTable(list[Route]):
                     (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
                     for each in given
                 ]
-                taken = defstruct(name, fields, bases=(Parameters,), forbid_unknown_fields=True)
+                taken = defstruct(name, fields, bases=(RouteParameters,), forbid_unknown_fields=True)
             body, query = (None, taken) if method == "GET" else (taken, None)
             self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
             return handler
@@ -142,7 +142,7 @@ class Endpoint:
         elif self._body is not None:
             given = self._body.decode(await self._read(request))
         whole = {} if given is None else {"body": given}
-        arguments = asdict(given) if isinstance(given, Parameters) else whole
+        arguments = asdict(given) if isinstance(given, RouteParameters) else whole
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)
@@ -195,7 +195,7 @@ class Endpoint:
             await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 
 
-def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:
+def _query(request: ApiRequest, wanted: type[RouteParameters]) -> RouteParameters:
     """What the query says."""
     given = request.query_params
     if len(given) < len(given.multi_items()):
