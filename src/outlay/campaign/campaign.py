@@ -169,7 +169,7 @@ class Campaign:
         seconds = settings.seconds_of("ask", timeout)
         if not isinstance(wait, bool):
             raise BadParameter("ask", "wait", "True or False", wait)
-        pull: Pull | None = yield from self._wait(command, seconds) if wait else once(command, seconds)
+        pull: Pull | None = yield from self._queue.ask(command, seconds) if wait else once(command, seconds)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     @sync
@@ -374,7 +374,7 @@ class Campaign:
         """Release the store; the campaign stays as it is, and can be opened again."""
         self._hooks.stop()
         self._ledger.close()
-        self._notifier.settled.announce()  # who waits for a pull looks again, and hears of it
+        self._notifier.announce()  # who waits for a pull looks again, and hears of it
 
     aadd_arm, adisable_arm, aenable_arm = as_async(add_arm), as_async(disable_arm), as_async(enable_arm)
     apause, aresume, aclose = as_async(pause), as_async(resume), as_async(close)
@@ -529,21 +529,16 @@ class Campaign:
     ) -> None:
         await self.adisconnect()
 
-    def _wait(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
-        first = command.key is not None
-        return self._queue.ask(lambda left: once(command, left), first, timeout, self._notifier.settled)
-
     @sync
     def _next(self, given: list[OpenPull]) -> Steps[OpenPull | None]:
         """The next pull of a loop that was given these."""
-        pull: Pull | None
         try:
-            pull = yield from self._wait(c.Ask(), FORGOTTEN)
+            pull = yield from self._queue.ask(c.Ask(), FORGOTTEN)
         except (NotNow, StoreBusy):
             mine = [pull for pull in given if not pull._settled]
             under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
             forgotten(self._state.name, [pull for pull in mine if pull.id in under_way])  # here and elsewhere
-            pull = yield from self._wait(c.Ask(), None)
+            pull = yield from self._queue.ask(c.Ask(), None)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     _anext = as_async(_next)
@@ -585,7 +580,8 @@ class Campaign:
 
     def _start(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
         """Open the ledger, and see that it is the one that was meant."""
-        self._queue, self._notifier = WaitQueue(), notifier_of(store, name)
+        self._notifier = notifier_of(store, name)
+        self._queue = WaitQueue(self._notifier)
         self._ledger = _store(store, name, opening, given)
         self._ledger.listen(self._notifier.hear)
         self._hooks = Hooks(self._ledger, name, self._notifier)
