@@ -19,7 +19,7 @@ from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.records import Pull, PullFilter, Receipt
-from outlay.campaign.settings import CampaignLimits, agreed, chosen
+from outlay.campaign.settings import agreed, chosen
 from outlay.campaign.stores.base import Clock, Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
@@ -89,7 +89,7 @@ def test_a_time_zone_that_is_none(zone: object) -> None:
 def test_windows_do_not_overlap_where_the_rules_of_a_zone_are_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine, with other rules, may say that the next window began before the last was over."""
     settings = Settings(unit="1", mode="hard", window="day", ttl=None)
-    opening = agreed({"a": 4.0}, CampaignLimits(10, None), chosen("Frugal"), "w", settings)
+    opening = agreed({"a": 4.0}, 10, chosen("Frugal"), "w", settings)
     state, _, _ = step(None, opening, 12 * HOUR)
     state, _, first = step(state, e.Ask(), 23 * HOUR)
     monkeypatch.setattr(windows, "bounds", lambda *_: (22 * HOUR, 46 * HOUR))
@@ -148,7 +148,7 @@ def ledger(
 
     def opened(arms: dict[str, float | None], budget: float, requests: int | None = None, **settings: Any) -> Store:
         policy = chosen("Frugal")
-        opening = agreed(arms, CampaignLimits(budget, requests), policy, "w", Settings(unit="1", **settings))
+        opening = agreed(arms, budget, policy, "w", Settings(unit="1", **settings), requests)
         if request.param == "memory":
             store: Store = MemoryLedger(opening, policy, hands.clock)
         else:
