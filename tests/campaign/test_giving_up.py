@@ -4,7 +4,6 @@ import asyncio
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Asked, Cancelled
 from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
@@ -68,34 +66,6 @@ async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[
     else:
         await asyncio.gather(*tasks, return_exceptions=True)
     return received
-
-
-def test_a_future_that_is_cancelled(store: str) -> None:
-    with Campaign(**TERMS, store=store) as campaign:
-        futures = []
-        for i in range(60):
-            futures.append(campaign._ledger.submit([e.Ask()]))
-            if i % 3:
-                time.sleep(0.0005 * (i % 7))
-                futures[-1].cancel()
-        received = {f.result()[0].id for f in futures if not f.cancelled()}  # type: ignore[union-attr]
-        campaign.pause()
-        assert campaign.status().in_flight == len(received) >= 20
-    assert received <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
-
-
-def test_one_with_a_key_is_kept_for_who_asks_again(store: str) -> None:
-    """Somebody else may have asked with the key, and be at work."""
-    with Campaign(**TERMS, store=store) as campaign:
-        future = campaign._ledger.submit([e.Ask("job")])
-        with blocked(store):
-            pass
-        future.cancel()
-        pull = campaign.ask("job")
-        campaign.pause()
-        assert pull is not None
-        assert campaign.status().in_flight == 1
-    assert not any(isinstance(record.event, Cancelled) for record in checked(store))
 
 
 def test_ctrl_c_orphans_nothing(store: str) -> None:

@@ -137,18 +137,3 @@ def test_what_somebody_should_know_is_logged(campaign: Campaign, caplog: pytest.
     assert [level for level, _ in said] == list(levels)
     assert all(words.startswith(start) for (_, words), start in zip(said, wanted.split(", "), strict=True))
     assert {getattr(record, "campaign", None) for record in caplog.records} == {"default"}
-
-
-def test_opening_is_logged_and_nothing_is_printed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with caplog.at_level(logging.INFO, "outlay.campaign"), Campaign(["a"], 9, store=f"sqlite:///{tmp_path}/a.db") as c:
-        pull = asked(c)
-        pull.tell(1, 1)
-    with caplog.at_level(logging.INFO, "outlay.campaign"):
-        Campaign.open(f"sqlite:///{tmp_path}/a.db").disconnect()
-    assert [record.message for record in caplog.records if "opened" in record.message] == [
-        "campaign 'default' opened, with 0 of 9 spent, run by Thrifty",
-        "campaign 'default' opened, with 1 of 9 spent, run by Thrifty",
-    ]
-    assert capsys.readouterr() == ("", "")

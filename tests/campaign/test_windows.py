@@ -1,7 +1,6 @@
 """Windows of the calendar: where they begin and end, and a budget and a fallback across midnight."""
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -18,14 +17,9 @@ from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.monitor import CampaignMonitor
-from outlay.campaign.records import Pull, PullFilter, Receipt
 from outlay.campaign.settings import agreed, chosen
-from outlay.campaign.stores.base import Clock, Store
-from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.transaction import SqlLedger
 from outlay.errors import BadParameter, NotNow
 from tests.campaign.busy import asked
-from tests.campaign.checker import checked
 
 HOUR = 3600 * MICROS
 FIRST, LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1990, 2037))
@@ -110,129 +104,25 @@ def test_terms_that_make_no_sense() -> None:
         Campaign(["a"], 5, fallback="b")
 
 
-EVENING = datetime(2026, 3, 28, 22, 59, tzinfo=UTC)  # a minute before midnight in Berlin, and the day has 23 hours
-MINUTE = timedelta(minutes=1)
-BERLIN: dict[str, Any] = {"window": "day", "timezone": "Europe/Berlin"}
-
-
-class Hands:
-    """A clock whose hands are moved."""
-
-    def __init__(self) -> None:
-        self.at = EVENING
-        self.clock = Clock(self.nanos, self.nanos)
-
-    def nanos(self) -> int:
-        return int(self.at.timestamp() * 10**9)
-
-    def time(self) -> float:
-        return self.at.timestamp()
-
-
-Opener = Callable[..., Store]
-
-
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def ledger(
-    request: pytest.FixtureRequest, hands: Hands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Opener]:
-    """Opens a ledger on terms, with the clock of the test; a PostgreSQL server has one that nobody can move."""
-    made: list[Store] = []
-    monkeypatch.setattr("outlay.campaign.stores.transaction.time.time", hands.time)
-    url = f"sqlite:///{tmp_path}/w.db"
-
-    def opened(arms: dict[str, float | None], budget: float, requests: int | None = None, **settings: Any) -> Store:
-        policy = chosen("Frugal")
-        opening = agreed(arms, budget, policy, "w", Settings(unit="1", **settings), requests)
-        if request.param == "memory":
-            store: Store = MemoryLedger(opening, policy, hands.clock)
-        else:
-            store = SqlLedger(url, "w", opening, policy, hands.clock)
-        made.append(store)
-        return store
-
-    yield opened
-    for store in made:
-        store.close()
-    if request.param == "sqlite":
-        verdict = verify(url, "w")
-        assert (verdict.ok, verdict.problems) == (True, ())
-        checked(url, "w", choices=False)
-
-
-def ask(store: Store, key: str | None = None) -> Pull:
-    (reply,) = store.transact([e.Ask(key)])
-    assert isinstance(reply, Pull), reply
-    return reply
-
-
-def tell(store: Store, pull: Pull, cost: int) -> Receipt:
-    (reply,) = store.transact([e.Tell(pull.id, cost, 1.0)])
-    assert isinstance(reply, Receipt), reply
-    return reply
-
-
-def refused(store: Store) -> NotNow:
-    (reply,) = store.transact([e.Ask()])
-    assert isinstance(reply, NotNow), reply
-    return reply
-
-
-def test_a_pull_counts_in_the_window_in_which_it_was_asked_for(ledger: Opener, hands: Hands) -> None:
-    store = ledger({"a": 4}, 10, mode="hard", **BERLIN)
-    first, second = ask(store), ask(store)
-    assert "set aside" in refused(store).reason
-    hands.at += 2 * MINUTE
-    status = store.status()
-    assert status.window is not None
-    assert (status.window.start, status.window.end) == (EVENING + MINUTE, EVENING + MINUTE + timedelta(hours=23))
-    assert (status.spent, status.reserved, status.left, status.in_flight) == (0, 0, 10, 2)
-    third, fourth = ask(store), ask(store)
-    tell(store, first, 4)
-    tell(store, third, 3)
-    status = store.status()
-    assert (status.spent, status.reserved, status.left) == (3, 4, 3)
-    assert status.window is not None
-    assert status.window.earlier == 4
-    tell(store, second, 1)  # what that leaves is yesterday's, and forfeited
-    assert store.status().left == 3
-    tell(store, fourth, 4)
-    assert store.status().left == 3
-    wait = refused(store)
-    assert wait.reason == "budget or requests of this day are used up in campaign 'w'"
-    assert wait.retry_after == 23 * 3600 - 60
-    assert store.status().phase == "waiting"
-    hands.at += timedelta(hours=23)
-    assert store.status().phase == "open"
-    assert (store.status().left, store.status().pulls) == (10, 4)
-    tell(store, ask(store), 2)
-
-
-def test_a_fallback_is_outside_the_budget(ledger: Opener) -> None:
-    store = ledger({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
-    store.transact([e.DisableArm("free")])  # it serves as the fallback alone
+def test_a_fallback_is_outside_the_budget() -> None:
+    campaign = Campaign({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
+    campaign.disable_arm("free")  # it serves as the fallback alone
     for _ in range(2):
-        pull = ask(store)
+        pull = asked(campaign)
         assert (pull.arm, pull.fallback) == ("large", False)
-        tell(store, pull, 3)
-    assert store.status().phase == "open"
-    one, two = ask(store, "k1"), ask(store, "k2")
+        pull.tell(3, 1)
+    one, two = campaign.ask_many(2)
     assert (one.arm, one.fallback, one.reserved) == ("free", True, 1)
-    assert "max_in_flight is 2" in refused(store).reason
-    assert not tell(store, one, 1).overrun
-    assert tell(store, two, 5).overrun  # more than the most that was agreed for this arm
-    status = store.status()
+    with pytest.raises(NotNow, match="max_in_flight is 2"):
+        campaign.ask()
+    assert not one.tell(1, 1).overrun
+    assert two.tell(5, 1).overrun  # more than the most that was agreed for this arm
+    status = campaign.status()
     assert (status.phase, status.ended, status.fallback) == ("fallback", "exhausted", "free")
     assert (status.spent, status.left, status.outside) == (6, 0, 6)
     assert sum(arm.spent for arm in status.arms) == 12
-    assert [decision.fallback for decision, _ in store.find(PullFilter())] == [False, False, True, True]
-    store.transact([e.SetBudget(9)])
-    assert ask(store).arm == "large"
+    campaign.set_budget(9)
+    assert asked(campaign).arm == "large"
 
 
 def test_an_archived_campaign_is_put_away_and_comes_back(tmp_path: Path) -> None:
@@ -258,7 +148,7 @@ def test_the_same_terms_open_it_again_and_a_copy_is_the_same(
 ) -> None:
     store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
     copy = f"sqlite:///{tmp_path}/b.db"
-    terms: dict[str, Any] = {**BERLIN, "fallback": "a", "name": "daily"}
+    terms: dict[str, Any] = {"window": "day", "timezone": "Europe/Berlin", "fallback": "a", "name": "daily"}
     for _ in range(2):
         with Campaign({"a": 1, "b": 2}, 3, "Frugal", store, **terms) as campaign:
             for _ in range(3):
