@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from outlay import __version__
 from outlay.campaign.ledger.state import PullPhase
-from outlay.campaign.records import Receipt
+from outlay.campaign.records import PullStatus, Receipt
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable
@@ -40,14 +40,14 @@ async def ask(
         if wait:
             raise Refused("bad_request", "wait is for a single pull: leave n out")
         pulls = await request.campaign.aask_many(n, key, ttl, tags=tags, metadata=metadata)
-        return s.AskAnswer([s.answer(s.PullAnswer, pull) for pull in pulls], not pulls)
+        return s.AskAnswer([*pulls], not pulls)
     asking = request.campaign.aask(key, ttl, wait=wait > 0, timeout=wait or None, tags=tags, metadata=metadata)
     pull = await (request.unless_gone(asking) if wait else asking)
-    return s.AskAnswer([] if pull is None else [s.answer(s.PullAnswer, pull)], pull is None)
+    return s.AskAnswer([] if pull is None else [pull], pull is None)
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
-async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.ReceiptAnswer | s.TellResults:
+async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> Receipt | s.TellResults:
     """Record what a pull cost and earned, or what many did: then each has a result of its own.
 
     Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
@@ -57,10 +57,10 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
     def result(reply: Receipt | Exception) -> s.TellResult:
         if isinstance(reply, Exception):
             return s.TellResult(problem=problem_of(reply))
-        return s.TellResult(s.answer(s.ReceiptAnswer, reply))
+        return s.TellResult(reply)
 
     if isinstance(body, s.TellBody):
-        return s.answer(s.ReceiptAnswer, await request.campaign.atell(body.pull, body.cost, body.reward))
+        return await request.campaign.atell(body.pull, body.cost, body.reward)
     replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
     return s.TellResults(list(map(result, replies)))
 
@@ -76,32 +76,31 @@ async def list_pulls(
 ) -> s.PullsPage:
     """The pulls in the order in which they were asked for: by status, tag and key."""
     found = await request.campaign.apulls(status, tag, key, after, limit + 1)
-    items = [s.answer(s.PullStatusAnswer, pull) for pull in found[:limit]]
-    return s.PullsPage(items, items[-1].id if len(found) > limit else None)
+    return s.PullsPage(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
 @table.route("GET", PULL, "read")
-async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
+async def one_pull(request: ApiRequest) -> PullStatus:
     """How a pull stands."""
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/cancel", "tell")
-async def cancel(request: ApiRequest, reason: str = "") -> s.PullStatusAnswer:
+async def cancel(request: ApiRequest, reason: str = "") -> PullStatus:
     """Say that a pull was never made: nothing is charged and nothing learned."""
     await request.campaign.acancel(_number(request), reason)
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/charge", "tell")
-async def charge(request: ApiRequest) -> s.PullStatusAnswer:
+async def charge(request: ApiRequest) -> PullStatus:
     """Give a pull up, and charge what was set aside for it until it is told after all."""
     await request.campaign.acharge(_number(request))
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
-async def extend(request: ApiRequest, ttl: float) -> s.PullStatusAnswer:
+async def extend(request: ApiRequest, ttl: float) -> PullStatus:
     """Let a pull under way expire so many seconds from now."""
     await request.campaign.aextend(_number(request), ttl)
     return await _pull(request)
@@ -110,10 +109,9 @@ async def extend(request: ApiRequest, ttl: float) -> s.PullStatusAnswer:
 @table.route("POST", PULL + "/amend", "admin")
 async def amend(
     request: ApiRequest, cost: s.Money | None = None, reward: float | None = None, reason: str = ""
-) -> s.ReceiptAnswer:
+) -> Receipt:
     """Correct what was told, on the record: the cost, the reward or both."""
-    amended = await request.campaign.aamend(_number(request), cost, reward, reason)
-    return s.answer(s.ReceiptAnswer, amended)
+    return await request.campaign.aamend(_number(request), cost, reward, reason)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
@@ -332,11 +330,11 @@ async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
     raise Refused("not_found", "the campaign has no such arm")
 
 
-async def _pull(request: ApiRequest) -> s.PullStatusAnswer:
+async def _pull(request: ApiRequest) -> PullStatus:
     number = _number(request)
     for pull in await request.campaign.apulls(after=number - 1, limit=1):
         if pull.id == number:
-            return s.answer(s.PullStatusAnswer, pull)
+            return pull
     raise Refused("no_pull")
 
 
