@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 from outlay import __version__
 from outlay.engine import threads
+from outlay.engine.decide import Floats
 from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
-from outlay.engine.loop import Crossings, Floats
+from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
 from outlay.errors import OutlayError
 from outlay.progress import Report

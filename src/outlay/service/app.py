@@ -7,10 +7,11 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from itertools import count
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -22,6 +23,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from outlay.campaign.records import Status
+from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import BadParameter
 from outlay.service import ServiceSettings, streams
 from outlay.service.alerts import BudgetAlerts
@@ -65,7 +67,8 @@ class Application:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
-        self.campaigns, self.keys, self.metrics = OpenCampaigns(settings), KeyCache(settings.store), Metrics()
+        self.campaigns, self.keys = OpenCampaigns(settings), KeyCache(settings.store)
+        self.metrics = Metrics(self.campaigns)
         paths: defaultdict[str, ByMethod] = defaultdict(ByMethod)
         for route in ROUTES:
             paths[route.path].apps[route.method] = Endpoint(route, self.campaigns, self.keys)
@@ -214,18 +217,20 @@ def traced(app: ASGIApp) -> ASGIApp:
 class Metrics:
     """What Prometheus reads: requests and their times as they happen, campaigns as they stand when it asks."""
 
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+    def __init__(self, campaigns: OpenCampaigns) -> None:
+        registry = self._registry = CollectorRegistry()
         names = ["method", "route", "status"]
-        self._served = Counter("outlay_requests", "Requests answered.", names, registry=self._registry)
-        self._took = Histogram(
-            "outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=self._registry
-        )
+        self._served = Counter("outlay_requests", "Requests answered.", names, registry=registry)
+        self._took = Histogram("outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=registry)
         self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.active = 0  # requests under way
-        self._active = Gauge("outlay_requests_active", "Requests under way.", registry=self._registry)
-        self._queue = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=self._registry)
-        self._streams = Gauge("outlay_streams", "Event streams that are open.", registry=self._registry)
+        now: dict[tuple[str, str], Callable[[], float]] = {
+            ("outlay_requests_active", "Requests under way."): lambda: self.active,
+            ("outlay_queue_depth", "Commands that wait to be written."): lambda: queue_depth(campaigns.settings.store),
+            ("outlay_streams", "Event streams that are open."): lambda: campaigns.streams,
+        }
+        for named, count_now in now.items():
+            Gauge(*named, registry=registry).set_function(count_now)
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; what its sender made up is not taken for a name."""
@@ -237,31 +242,25 @@ class Metrics:
         counters[0].inc()
         counters[1].observe(seconds)
 
-    def text(self, campaigns: Sequence[Status], queue: int, streams: int) -> bytes:
-        """All of it, with the campaigns as they stand, and how much waits to be written."""
-        self._active.set(self.active)
-        self._queue.set(queue)
-        self._streams.set(streams)
+    def text(self, campaigns: Sequence[Status]) -> bytes:
+        """All of it, with these campaigns as they stand."""
         return generate_latest(self._registry) + generate_latest(_CampaignNumbers(campaigns))
 
 
-class _CampaignNumbers:
+class _CampaignNumbers(NamedTuple):
     """Each number of each campaign, and of its first arms."""
 
-    def __init__(self, campaigns: Sequence[Status]) -> None:
-        self._campaigns = campaigns
+    campaigns: Sequence[Status]
 
-    def collect(self) -> list[GaugeMetricFamily]:
-        found = []
+    def collect(self) -> Iterator[GaugeMetricFamily]:
         for field in ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events"):
             family = GaugeMetricFamily(f"outlay_campaign_{field}", f"{field} of a campaign.", labels=["campaign"])
-            for status in self._campaigns:
+            for status in self.campaigns:
                 family.add_metric([status.name], getattr(status, field))
-            found.append(family)
+            yield family
         for field in ("spent", "reserved", "reward", "pulls", "in_flight"):
             family = GaugeMetricFamily(f"outlay_arm_{field}", f"{field} of an arm.", labels=["campaign", "arm"])
-            for status in self._campaigns:
+            for status in self.campaigns:
                 for arm in status.arms[:MOST_ARMS]:
                     family.add_metric([status.name, arm.name], getattr(arm, field))
-            found.append(family)
-        return found
+            yield family

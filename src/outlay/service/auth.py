@@ -11,20 +11,21 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
+from msgspec.structs import asdict
+from sqlalchemy.engine import Engine
 
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.stores.engines import connect, read_snapshot, translated_errors
 from outlay.checks import word
 from outlay.errors import BadParameter, NoCampaign, OutlayError, StoreError
 from outlay.service.problems import Refused
+from outlay.service.schemas import AuditEntry
 
 Scope = Literal["ask", "tell", "read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -74,8 +75,7 @@ class Key(NamedTuple):
 ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # where no key was ever made
 
 
-def from_micros(micros: int) -> datetime:
-    """A time of a key or an audit entry."""
+def _from_micros(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / MICROS, UTC)
 
 
@@ -117,18 +117,6 @@ class NoKey(OutlayError):
     """There is no key of this id."""
 
 
-class AuditEntry(NamedTuple):
-    """Something that an admin did: which key, what, on which campaign, what came of it, in which request."""
-
-    at: int
-    key: str
-    act: str
-    campaign: str | None
-    status: int
-    request: str
-    seq: int = 0  # its number in the log, which the database gives
-
-
 def now() -> int:
     """The time, in microseconds."""
     return int(time.time() * MICROS)
@@ -156,11 +144,11 @@ class KeyStore:
         expires = None if days is None else created + int(days * 86_400 * MICROS)
         token = PREFIX + secrets.token_urlsafe(32)
         key = Key(secrets.token_hex(4), named, digest_of(token), wanted, only, created, expires)
-        self._connected(new=True)
-        with self._writing() as connection:
-            metadata.create_all(connection)
-            lists = {"scopes": sorted(wanted), "campaigns": sorted(only)}
-            connection.execute(sa.insert(api_key).values(key._asdict() | lists))
+        engine = self._connected(new=True)
+        with translated_errors(engine):
+            metadata.create_all(engine)
+        lists = {"scopes": sorted(wanted), "campaigns": sorted(only)}
+        self._execute(sa.insert(api_key).values(key._asdict() | lists))
         return token, key
 
     def all(self) -> list[Key]:
@@ -174,28 +162,27 @@ class KeyStore:
         """Let a key be used no more; again, nothing happens."""
         if key not in {each.id for each in self.all()}:
             raise NoKey(f"there is no key {key}: `outlay keys list` shows them")
-        with self._writing() as connection:
-            query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
-            connection.execute(query.values(revoked=now()))
+        query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
+        self._execute(query.values(revoked=now()))
 
     def note_use(self, key: str, at: int) -> None:
         """Remember when a key was last used."""
-        with self._writing() as connection:
-            connection.execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
+        self._execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
 
     def record(self, entry: AuditEntry) -> None:
         """Add to the log of what admins did."""
-        with self._writing() as connection:
-            connection.execute(sa.insert(audit).values(dict(zip(entry._fields[:-1], entry, strict=False))))
+        fields = asdict(entry) | {"at": round(entry.at.timestamp() * MICROS)}
+        del fields["seq"]  # the database numbers them
+        self._execute(sa.insert(audit).values(fields))
 
     def entries(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[AuditEntry]:
         """What admins did last, the newest first: before this number, and on these campaigns, if any."""
-        wanted = sa.select(*(audit.c[name] for name in AuditEntry._fields)).order_by(audit.c.seq.desc()).limit(limit)
+        wanted = sa.select(audit).order_by(audit.c.seq.desc()).limit(limit)
         if before is not None:
             wanted = wanted.where(audit.c.seq < before)
         if only := list(campaigns):
             wanted = wanted.where(audit.c.campaign.in_(only))
-        return [AuditEntry(**row) for row in self._rows(wanted, audit)]
+        return [AuditEntry(**{**row, "at": _from_micros(row["at"])}) for row in self._rows(wanted, audit)]
 
     def close(self) -> None:
         """Let the database go."""
@@ -214,16 +201,15 @@ class KeyStore:
             engine = self._connected()
         except NoCampaign:
             return []
-        with translated_errors(engine), read_snapshot(engine) as connection:
+        with read_snapshot(engine) as connection:
             if not sa.inspect(connection).has_table(table.name):
                 return []
             return connection.execute(query).mappings().all()
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _execute(self, statement: sa.Executable) -> None:
         engine = self._connected()
         with translated_errors(engine), engine.begin() as connection:
-            yield connection
+            connection.execute(statement)
 
 
 class KeyCache:
@@ -274,7 +260,7 @@ class KeyCache:
 
     async def record(self, entry: AuditEntry) -> None:
         """Keep what an admin did; where no key was ever made there is nobody to name, and the log has it."""
-        _log.info("audit", extra={"said": {name: value for name, value in entry._asdict().items() if name != "at"}})
+        _log.info("audit", extra={"said": {name: value for name, value in asdict(entry).items() if name != "at"}})
         if self._keys:
             await self._write(lambda: self._store.record(entry))
 

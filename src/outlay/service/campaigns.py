@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 from outlay.campaign import Campaign, campaigns
@@ -29,14 +28,15 @@ class OpenCampaigns:
 
     async def campaign(self, name: str) -> Campaign:
         """The campaign of this name; NoCampaign where there is none."""
-        found = self._open.get(name)
-        if found is not None:
-            return found
-        try:
-            label("Campaign", "name", name)
-        except BadParameter as error:  # what can be nobody's name is not there
-            raise NoCampaign("no campaign can have this name") from error
-        return await self._opened(name, lambda: Campaign.open(self.settings.store, name))
+        if name not in self._open:
+            try:
+                label("Campaign", "name", name)
+            except BadParameter as error:  # what can be nobody's name is not there
+                raise NoCampaign("no campaign can have this name") from error
+            async with self._opening:  # once, however many ask for it at the same time
+                if name not in self._open:
+                    self._open[name] = await asyncio.to_thread(Campaign.open, self.settings.store, name)
+        return self._open[name]
 
     async def new(self, terms: dict[str, Any]) -> tuple[Campaign, bool]:
         """Open a campaign on these terms, and say whether it is new; CampaignConflict where it has others."""
@@ -53,10 +53,11 @@ class OpenCampaigns:
         self._open[name] = campaign
         return campaign, new
 
-    async def watched(self, name: str) -> WatchedCampaign:
+    def watched(self, campaign: Campaign) -> WatchedCampaign:
         """What there is to see of a campaign, kept from one look to the next."""
-        campaign = await self.campaign(name)
-        return self._watched.setdefault(name, WatchedCampaign(campaign))
+        if campaign.name not in self._watched:
+            self._watched[campaign.name] = WatchedCampaign(campaign)
+        return self._watched[campaign.name]
 
     async def all(self, archived: bool = False, age: float = 0.0) -> list[Status]:
         """How all campaigns of the store stand that were archived, or were not; or stood, so many seconds ago at most.
@@ -80,10 +81,3 @@ class OpenCampaigns:
         while self._open:
             _, campaign = self._open.popitem()
             await campaign.adisconnect()
-
-    async def _opened(self, name: str, open_it: Callable[[], Campaign]) -> Campaign:
-        """Open it once, however many ask for it at the same time."""
-        async with self._opening:
-            if name not in self._open:
-                self._open[name] = await asyncio.to_thread(open_it)
-            return self._open[name]

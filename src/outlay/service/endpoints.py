@@ -7,6 +7,7 @@ check of who may call what, and the OpenAPI document.
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
 from inspect import signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
@@ -22,7 +23,7 @@ from outlay.errors import NoCampaign
 from outlay.service import auth
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.problems import Refused, problem_of
-from outlay.service.schemas import encode
+from outlay.service.schemas import AuditEntry, encode
 
 T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
@@ -43,11 +44,6 @@ class Route(NamedTuple):
     answer: Any
     statuses: tuple[int, ...]  # the usual one first
     media: str  # of the answer
-
-    @property
-    def changes(self) -> bool:
-        """Whether it changes something that an admin answers for."""
-        return self.scope == "admin" and self.method != "GET"
 
 
 class Parameters(msgspec.Struct):
@@ -107,14 +103,15 @@ class ApiRequest(Request):
         """Where the caller is."""
         return "" if self.client is None else self.client.host
 
-    async def still_allowed(self) -> bool:
-        """Whether the caller's key is still one."""
-        return await self.key_cache.still_valid(self.key)
-
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of a long wait; it is given up where the caller has gone, or the service stops."""
+
+        async def disconnected() -> None:
+            while (await self.receive())["type"] != "http.disconnect":
+                continue
+
         task = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(disconnected(self.receive))
+        gone = asyncio.ensure_future(disconnected())
         stopping = asyncio.ensure_future(self.campaigns.stopping.wait())
         try:
             await asyncio.wait({task, gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -125,12 +122,6 @@ class ApiRequest(Request):
             for each in (task, gone, stopping):
                 each.cancel()
             await asyncio.gather(task, gone, stopping, return_exceptions=True)
-
-
-async def disconnected(receive: Receive) -> None:
-    """Until the caller has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        continue
 
 
 class Endpoint:
@@ -145,12 +136,13 @@ class Endpoint:
         route = self.route
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
-        arguments: dict[str, Any] = {}
+        given: Any = None
         if route.query is not None:
-            arguments = asdict(_query(request, route.query))
-        if self._body is not None:
-            body = self._body.decode(await self._read(request))
-            arguments = asdict(body) if isinstance(body, Parameters) else {"body": body}
+            given = _query(request, route.query)
+        elif self._body is not None:
+            given = self._body.decode(await self._read(request))
+        whole = {} if given is None else {"body": given}
+        arguments = asdict(given) if isinstance(given, Parameters) else whole
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)
@@ -197,9 +189,10 @@ class Endpoint:
     async def _record(self, request: ApiRequest, status: int) -> None:
         """Keep what an admin did."""
         route = self.route
-        if route.changes:
-            said = f"{route.method} {route.path}", request.path_params.get("campaign"), status
-            await self._keys.record(auth.AuditEntry(auth.now(), request.key.id, *said, request.scope["outlay.request"]))
+        if route.scope == "admin" and route.method != "GET":
+            act, campaign = f"{route.method} {route.path}", request.path_params.get("campaign")
+            number: str = request.scope["outlay.request"]
+            await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 
 
 def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:

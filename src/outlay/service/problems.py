@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from outlay import errors
-from outlay.service.schemas import ProblemDetails, PullAnswer, answer
+from outlay.service.schemas import ProblemDetails
 
 MEDIA = "application/problem+json"
 
@@ -69,8 +69,7 @@ def problem_of(error: BaseException) -> ProblemDetails:
         case Refused():
             return problem(error.code, error.detail, error.retry_after)
         case errors.PullOver():
-            pull = None if error.pull is None else answer(PullAnswer, error.pull)
-            return problem("pull_over", str(error), pull=pull)
+            return problem("pull_over", str(error), pull=error.pull)
         case errors.NothingTold():
             return problem("nothing_told", str(error), arms=list(error.arms))
         case errors.CampaignConflict():

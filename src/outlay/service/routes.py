@@ -10,10 +10,9 @@ from starlette.responses import Response
 
 from outlay import __version__
 from outlay.campaign.ledger.state import PullPhase
-from outlay.campaign.records import Receipt
-from outlay.campaign.stores.transaction import queue_depth
+from outlay.campaign.records import PullStatus, Receipt
 from outlay.service import schemas as s
-from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of, from_micros
+from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable
 from outlay.service.problems import Refused, problem_of
 
@@ -41,14 +40,14 @@ async def ask(
         if wait:
             raise Refused("bad_request", "wait is for a single pull: leave n out")
         pulls = await request.campaign.aask_many(n, key, ttl, tags=tags, metadata=metadata)
-        return s.AskAnswer([s.answer(s.PullAnswer, pull) for pull in pulls], not pulls)
+        return s.AskAnswer([*pulls], not pulls)
     asking = request.campaign.aask(key, ttl, wait=wait > 0, timeout=wait or None, tags=tags, metadata=metadata)
     pull = await (request.unless_gone(asking) if wait else asking)
-    return s.AskAnswer([] if pull is None else [s.answer(s.PullAnswer, pull)], pull is None)
+    return s.AskAnswer([] if pull is None else [pull], pull is None)
 
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
-async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.ReceiptAnswer | s.TellResults:
+async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> Receipt | s.TellResults:
     """Record what a pull cost and earned, or what many did: then each has a result of its own.
 
     Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
@@ -58,10 +57,10 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> s.Re
     def result(reply: Receipt | Exception) -> s.TellResult:
         if isinstance(reply, Exception):
             return s.TellResult(problem=problem_of(reply))
-        return s.TellResult(s.answer(s.ReceiptAnswer, reply))
+        return s.TellResult(reply)
 
     if isinstance(body, s.TellBody):
-        return s.answer(s.ReceiptAnswer, await request.campaign.atell(body.pull, body.cost, body.reward))
+        return await request.campaign.atell(body.pull, body.cost, body.reward)
     replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
     return s.TellResults(list(map(result, replies)))
 
@@ -77,32 +76,31 @@ async def list_pulls(
 ) -> s.PullsPage:
     """The pulls in the order in which they were asked for: by status, tag and key."""
     found = await request.campaign.apulls(status, tag, key, after, limit + 1)
-    items = [s.answer(s.PullStatusAnswer, pull) for pull in found[:limit]]
-    return s.PullsPage(items, items[-1].id if len(found) > limit else None)
+    return s.PullsPage(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
 @table.route("GET", PULL, "read")
-async def one_pull(request: ApiRequest) -> s.PullStatusAnswer:
+async def one_pull(request: ApiRequest) -> PullStatus:
     """How a pull stands."""
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/cancel", "tell")
-async def cancel(request: ApiRequest, reason: str = "") -> s.PullStatusAnswer:
+async def cancel(request: ApiRequest, reason: str = "") -> PullStatus:
     """Say that a pull was never made: nothing is charged and nothing learned."""
     await request.campaign.acancel(_number(request), reason)
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/charge", "tell")
-async def charge(request: ApiRequest) -> s.PullStatusAnswer:
+async def charge(request: ApiRequest) -> PullStatus:
     """Give a pull up, and charge what was set aside for it until it is told after all."""
     await request.campaign.acharge(_number(request))
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
-async def extend(request: ApiRequest, ttl: float) -> s.PullStatusAnswer:
+async def extend(request: ApiRequest, ttl: float) -> PullStatus:
     """Let a pull under way expire so many seconds from now."""
     await request.campaign.aextend(_number(request), ttl)
     return await _pull(request)
@@ -111,16 +109,15 @@ async def extend(request: ApiRequest, ttl: float) -> s.PullStatusAnswer:
 @table.route("POST", PULL + "/amend", "admin")
 async def amend(
     request: ApiRequest, cost: s.Money | None = None, reward: float | None = None, reason: str = ""
-) -> s.ReceiptAnswer:
+) -> Receipt:
     """Correct what was told, on the record: the cost, the reward or both."""
-    amended = await request.campaign.aamend(_number(request), cost, reward, reason)
-    return s.answer(s.ReceiptAnswer, amended)
+    return await request.campaign.aamend(_number(request), cost, reward, reason)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
 async def list_tags(request: ApiRequest, after: str = "", limit: s.PageSize = 100) -> s.TagsPage:
     """The tags that pulls were asked for with, by name, and how many have each."""
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
     await watched.catch_up()
     tags = dict(watched.monitor.tagged)
     later = await asyncio.to_thread(lambda: sorted(tag for tag in tags if tag > after))
@@ -283,18 +280,15 @@ async def ready(request: ApiRequest) -> s.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(request: ApiRequest) -> Response:
     """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
-    campaigns = request.campaigns
-    seen = [status for status in await campaigns.all() if request.key.sees(status.name)]
-    text = request.app.metrics.text(seen, queue_depth(campaigns.settings.store), campaigns.streams)
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    seen = [status for status in await request.campaigns.all() if request.key.sees(status.name)]
+    return Response(request.app.metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @table.route("GET", "/v1/audit", "admin")
 async def audit(request: ApiRequest, after: s.PullNumber | None = None, limit: s.PageSize = 100) -> s.AuditPage:
     """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
     found = await request.key_cache.entries(request.key, limit + 1, after)
-    items = [s.AuditItem(each.seq, from_micros(each.at), *each[1:-1]) for each in found[:limit]]
-    return s.AuditPage(items, items[-1].seq if len(found) > limit else None)
+    return s.AuditPage(found[:limit], found[limit - 1].seq if len(found) > limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)
@@ -336,11 +330,11 @@ async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
     raise Refused("not_found", "the campaign has no such arm")
 
 
-async def _pull(request: ApiRequest) -> s.PullStatusAnswer:
+async def _pull(request: ApiRequest) -> PullStatus:
     number = _number(request)
     for pull in await request.campaign.apulls(after=number - 1, limit=1):
         if pull.id == number:
-            return s.answer(s.PullStatusAnswer, pull)
+            return pull
     raise Refused("no_pull")
 
 

@@ -2,12 +2,11 @@
 
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import fields
+from msgspec.structs import asdict
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.reasons import Reasons
@@ -70,35 +69,11 @@ class TellBody(Body):
     reward: float
 
 
-class PullMoney(Struct):
-    """Money to the last unit."""
-
-    reserved: str
-
-
-class PullAnswer(Pull, frozen=True, kw_only=True):
-    """An arm to use now. `pull` is its number, to tell it by."""
-
-    exact: PullMoney
-
-
 class AskAnswer(Struct):
     """The pulls that were named; none of them and `ended` true where the campaign is over."""
 
-    pulls: list[PullAnswer]
+    pulls: list[Pull]
     ended: bool
-
-
-class CostMoney(Struct):
-    """Money to the last unit."""
-
-    cost: str
-
-
-class ReceiptAnswer(Receipt, frozen=True, kw_only=True):
-    """A tell as it was recorded. `head` is the hash of the ledger's last event."""
-
-    exact: CostMoney
 
 
 class ProblemDetails(Struct, omit_defaults=True):
@@ -111,14 +86,14 @@ class ProblemDetails(Struct, omit_defaults=True):
     detail: str = ""
     request: str = ""
     retry_after: float | None = None
-    pull: PullAnswer | None = None
+    pull: Pull | None = None
     arms: list[str] | None = None
 
 
 class TellResult(Struct, omit_defaults=True):
     """What became of one of many tells: a receipt, or why it was refused."""
 
-    receipt: ReceiptAnswer | None = None
+    receipt: Receipt | None = None
     problem: ProblemDetails | None = None
 
 
@@ -128,23 +103,10 @@ class TellResults(Struct):
     results: list[TellResult]
 
 
-class PullStatusMoney(Struct):
-    """Money to the last unit."""
-
-    reserved: str
-    cost: str | None
-
-
-class PullStatusAnswer(PullStatus, frozen=True, kw_only=True):
-    """How a pull stands, and what it counts for."""
-
-    exact: PullStatusMoney
-
-
 class PullsPage(Struct):
     """A page of pulls; `next` is the `after` of the following page, null at the end."""
 
-    items: list[PullStatusAnswer]
+    items: list[PullStatus]
     next: int | None
 
 
@@ -217,22 +179,22 @@ class TagsPage(Struct):
     next: str | None
 
 
-class AuditItem(Struct):
-    """Something that was done with an admin key, and in which request."""
+class AuditEntry(Struct, frozen=True):
+    """Something that was done with an admin key, what came of it, and in which request."""
 
-    seq: int
     at: datetime
     key: str
     act: str
     campaign: str | None
     status: int
     request: str
+    seq: int = 0  # its number in the log
 
 
 class AuditPage(Struct):
     """A page of acts, the newest first."""
 
-    items: list[AuditItem]
+    items: list[AuditEntry]
     next: int | None
 
 
@@ -264,17 +226,10 @@ def text(money: float | Decimal) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
-@cache
-def _money_type(kind: type[Struct]) -> type[Struct]:
-    found: type[Struct] = next(field.type for field in fields(kind) if field.name == "exact")
-    return found
-
-
-def answer(kind: type[A], record: Struct, **more: Any) -> A:
-    """A record of the library as the service answers it: with its money once more in digits, under `exact`."""
-    money, amounts = _money_type(kind), getattr(record, "exact", record)
-    digits = [None if (amount := getattr(amounts, name)) is None else text(amount) for name in money.__struct_fields__]
-    more["exact"] = money(*digits)
+def answer(kind: type[A], record: ArmStatus | CampaignSummary, **more: Any) -> A:
+    """A record of the library as the service answers it: what is `exact` in digits."""
+    exact = CampaignMoney if issubclass(kind, CampaignSummary) else ArmMoney
+    more["exact"] = exact(**{name: text(amount) for name, amount in asdict(record.exact).items()})
     return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
 
 
@@ -377,7 +332,7 @@ class DashboardView(Struct):
     past: list[RatePast]
     next: Reasons | None
     learning: Learning | None
-    under_way: list[PullStatusAnswer]
+    under_way: list[PullStatus]
     events: list[Entry]
     counts: dict[str, int]
 

@@ -63,7 +63,7 @@ class EventStream(StreamingResponse):
                         with suppress(TimeoutError):
                             await asyncio.wait_for(campaigns.stopping.wait(), LOOK)
                         quiet += LOOK
-                    if campaigns.stopping.is_set() or not await request.still_allowed():
+                    if campaigns.stopping.is_set() or not await request.key_cache.still_valid(request.key):
                         return
                     if piece or quiet >= QUIET:
                         quiet = 0.0
@@ -106,13 +106,13 @@ async def stream_events(request: ApiRequest, after: s.Count = 0) -> EventStream:
 @table.route("GET", CAMPAIGN + "/view", "read")
 async def view(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
     """What the dashboard draws of a campaign; of its arms, those whose names contain `find`, the largest first."""
-    return await view_of(await request.campaigns.watched(request.name), find, by)
+    return await view_of(request.campaigns.watched(request.campaign), find, by)
 
 
 @table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
 async def stream_views(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> EventStream:
     """The same whenever something has changed, a few times a second at most, as server-sent events."""
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
 
     async def views() -> AsyncIterator[bytes]:
         last = -1, -1, -1
@@ -157,7 +157,7 @@ async def what_if(
 
     What is null stays as it is.
     """
-    watched = await request.campaigns.watched(request.name)
+    watched = request.campaigns.watched(request.campaign)
     return await request.unless_gone(rehearsed(watched, policy, budget, requests))
 
 

@@ -91,7 +91,7 @@ async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "
         past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
         next=None if reasons is None else _shortened(reasons),
         learning=analysis.learning,
-        under_way=[] if monitor.behind else [s.answer(s.PullStatusAnswer, pull) for pull in found.under_way],
+        under_way=[] if monitor.behind else [*found.under_way],
         events=list(reversed(found.last[-MOST_EVENTS:])),
         counts={name: monitor.counted[name] for name in (*UNUSUAL, *ENDINGS)},
     )
