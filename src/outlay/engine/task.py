@@ -103,9 +103,9 @@ def same_types(memory: Remembered, expected: object) -> Remembered:
 
 def check_finite(label: str, first: int, *totals: Vector) -> None:
     """Refuse totals, a row for each run from `first` on, that are not numbers."""
-    for run, row in enumerate(np.concatenate(totals, axis=1), first):
-        if not np.isfinite(row).all():
-            raise OutlayError(f"run {run} of {label} met a cost or reward that is not a finite number")
+    wrong = np.flatnonzero(~np.isfinite(np.concatenate(totals, axis=1)).all(axis=1))
+    if wrong.size:
+        raise OutlayError(f"run {first + wrong[0]} of {label} met a cost or reward that is not a finite number")
 
 
 _TOO_LARGE = (MemoryError, ValueError)  # of numpy: too large for this machine, too large for any

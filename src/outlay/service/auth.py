@@ -201,7 +201,7 @@ class KeyStore:
             engine = self._connected()
         except NoCampaign:
             return []
-        with translated_errors(engine), read_snapshot(engine) as connection:
+        with read_snapshot(engine) as connection:
             if not sa.inspect(connection).has_table(table.name):
                 return []
             return connection.execute(query).mappings().all()

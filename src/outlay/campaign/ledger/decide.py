@@ -247,7 +247,7 @@ def _set_requests(state: State, command: e.SetRequests) -> Decided:
 
 def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
     """Another arm; the same again is none."""
-    index = state.index(command.arm.name)
+    index = state.indices.get(command.arm.name)
     check_arm("add_arm", command.arm)
     if index is not None:
         if state.arms[index].terms == command.arm:
@@ -358,7 +358,7 @@ def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
 
 def _arm_index(state: State, owner: str, name: str) -> int:
     """The arm of this name, or BadParameter."""
-    index = state.index(name)
+    index = state.indices.get(name)
     if index is None:
         raise unknown_arm(state, owner, name)
     return index

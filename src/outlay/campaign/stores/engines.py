@@ -72,7 +72,8 @@ def revision(engine: Engine, new: bool = False) -> str | None:
     return found
 
 
-def read_snapshot(engine: Engine) -> Connection:
+@contextmanager
+def read_snapshot(engine: Engine) -> Iterator[Connection]:
     """A connection for reading; all that it reads is as it was at its first read.
 
     In a forked process it is refused before anything of the parent's is touched: even closing an inherited connection
@@ -81,7 +82,8 @@ def read_snapshot(engine: Engine) -> Connection:
     if _open.setdefault(engine, os.getpid()) != os.getpid():
         raise StoreError(FORKED)
     moment = {} if is_sqlite(engine) else {"isolation_level": "REPEATABLE READ"}
-    return engine.connect().execution_options(reading=True, **moment)
+    with translated_errors(engine), engine.connect().execution_options(reading=True, **moment) as connection:
+        yield connection
 
 
 def where(engine: Engine) -> str:
@@ -115,8 +117,8 @@ def reading(store: object, owner: str = "Campaign.open") -> Iterator[Connection]
         with translated_errors(engine):
             if revision(engine) != schema.REVISION:
                 raise StoreError(f"{path} was written by an older outlay: open it where it may be written")
-            with read_snapshot(engine) as connection:
-                yield connection
+        with read_snapshot(engine) as connection:
+            yield connection
     finally:
         engine.dispose()
         if path is not None and still and not _is_still(path):

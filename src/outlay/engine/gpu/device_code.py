@@ -68,21 +68,13 @@ def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -
     """
 
     def type_of(value: Any) -> NumbaType:
-        if is_record(value):
-            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
-            return types.BaseTuple.from_types([type_of(item) for item in value])
-        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
-            return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
-        if isinstance(value, np.uint64):
-            return types.uint64
-        if isinstance(value, (bool, np.bool_)):
-            return types.boolean
-        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
-            return types.int64
-        if isinstance(value, (float, np.floating)):
-            return types.float64
-        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+            cls = [stand_in(type(value))] if is_record(value) else []
+            return types.BaseTuple.from_types([type_of(item) for item in value], *cls)
+        dtype, axes = np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype), getattr(value, "ndim", 0)
+        if dtype in types_of:
+            return types.Array(types_of[dtype], axes, "C") if axes else types_of[dtype]
+        kind = f"an array of {dtype}" if axes else repr(value)
         raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
 
     return tuple(map(type_of, arguments))
