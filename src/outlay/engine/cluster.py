@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from outlay import __version__
 from outlay.engine import threads
-from outlay.engine.decide import Floats
+from outlay.engine.choose_arm import Floats
 from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
 from outlay.engine.loop import Crossings
