@@ -8,7 +8,7 @@ import pytest
 
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
-from outlay.campaign.settings import CampaignLimits, agreed, chosen
+from outlay.campaign.settings import agreed
 from outlay.campaign.stores.base import Clock
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
@@ -36,7 +36,7 @@ class Times:
 
 
 SETTINGS = Settings(unit="1", ttl=60.0, reservation=7, propensity_draws=0)
-OPENING = agreed(["a"], CampaignLimits(1000), chosen(None), "default", SETTINGS)
+OPENING = agreed(["a"], 1000, None, "default", SETTINGS)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -17,7 +17,7 @@ from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.monitor import CampaignMonitor
-from outlay.campaign.settings import CampaignLimits, agreed, chosen
+from outlay.campaign.settings import agreed, chosen
 from outlay.errors import BadParameter, NotNow
 from tests.campaign.busy import asked
 
@@ -83,7 +83,7 @@ def test_a_time_zone_that_is_none(zone: object) -> None:
 def test_windows_do_not_overlap_where_the_rules_of_a_zone_are_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine, with other rules, may say that the next window began before the last was over."""
     settings = Settings(unit="1", mode="hard", window="day", ttl=None)
-    opening = agreed({"a": 4.0}, CampaignLimits(10, None), chosen("Frugal"), "w", settings)
+    opening = agreed({"a": 4.0}, 10, chosen("Frugal"), "w", settings)
     state, _, _ = step(None, opening, 12 * HOUR)
     state, _, first = step(state, e.Ask(), 23 * HOUR)
     monkeypatch.setattr(windows, "bounds", lambda *_: (22 * HOUR, 46 * HOUR))

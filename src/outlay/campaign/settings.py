@@ -4,7 +4,7 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -59,27 +59,28 @@ Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its 
 ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
 
 
-class CampaignLimits(NamedTuple):
-    """What a campaign may spend, and on how many requests; and what an arm costs on average, where that is known."""
-
-    budget: Amount
-    requests: int | None = None
-    costs: Costs | None = None
-
-
-def agreed(arms: Arms, limits: CampaignLimits, policy: Policy, name: str, settings: Settings) -> Open:
-    """The command that opens the campaign, or BadParameter."""
+def agreed(
+    arms: Arms,
+    budget: Amount,
+    policy: Policy | None,
+    name: str,
+    settings: Settings,
+    requests: int | None = None,
+    costs: Costs | None = None,
+) -> Open:
+    """The command that opens the campaign, or BadParameter; where no policy was chosen, the default one runs it."""
     unit = Unit.named(settings.unit)
-    named = arm_terms(unit, arms, limits.costs or {})
+    if policy is None:
+        policy = policies.default() if requests is None else policies.Ration()
+    named = arm_terms(unit, arms, costs or {})
     check_policy(OWNER, "policy", policy, len(named))
     check_memory(OWNER, policy, len(named))
-    if limits.costs and "costs" not in parameters_of(policy):
-        name = type(policy).__name__
-        raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
+    if costs and "costs" not in parameters_of(policy):
+        kind = type(policy).__name__
+        raise BadParameter(OWNER, "costs", f"None with {kind}, which takes no mean costs: Ration does", costs)
     terms = _terms(unit, policy, settings)
-    requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
-    units = positive(unit, OWNER, "budget", limits.budget)
-    opening = Open(label(OWNER, "name", name), named, units, terms, requests)
+    most = None if requests is None else requests_of(OWNER, requests)
+    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms, most)
     check_opening(Opened(*opening))
     return opening
 
@@ -112,10 +113,10 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     )
 
 
-def chosen(policy: PolicyGiven, limits: CampaignLimits | None = None) -> Policy:
-    """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
+def chosen(policy: PolicyGiven) -> Policy | None:
+    """The policy that a user named: an object, a name, or a mapping of name and parameters; None where none was."""
     if policy is None:
-        return policies.Ration() if limits is not None and limits.requests is not None else policies.default()
+        return None
     name: object = policy
     parameters: Any = {}
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:

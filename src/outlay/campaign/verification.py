@@ -61,7 +61,7 @@ def verify(
     Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
-    given = None if policy is None else chosen(policy)
+    given = chosen(policy)
     if expected_head is not None and not re.fullmatch("[0-9a-f]{64}", str(expected_head)):
         allowed = "64 hexadecimal digits, as a receipt or an export has them"
         raise BadParameter("verify", "expected_head", allowed, expected_head)
