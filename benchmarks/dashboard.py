@@ -41,7 +41,7 @@ async def look(store: str) -> None:
     """Look as the dashboard does, and print what it took."""
     campaigns = OpenCampaigns(ServiceSettings(store=store))
     began = time.perf_counter()
-    watched = await campaigns.watched(NAME)
+    watched = campaigns.watched(await campaigns.campaign(NAME))
     view, took = await timed(watched)
     print(f"first view {1000 * (time.perf_counter() - began - BRIEFLY):.0f} ms after opening the campaign")
     times = [took]

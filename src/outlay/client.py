@@ -486,9 +486,6 @@ class Spool:
             raise BadFile(f"{path} cannot be a spool: {error.strerror}") from error
         self._waiting = self._read()
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, tell: Json) -> None:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
@@ -607,15 +604,13 @@ def _error(problem: Json, campaign: str, key: str | None = None) -> errors.Outla
         return errors.PullOver(key or "", over.id, over.status, over)
     if code == "nothing_told":
         return errors.NothingTold(problem.get("arms") or [])
-    if code in _BY_CODE:
-        return _BY_CODE[code](detail)
+    kinds: dict[str, type[errors.OutlayError]] = {
+        "conflict": errors.CampaignConflict,
+        "store_busy": errors.StoreBusy,
+        "store_error": errors.StoreError,
+    }
+    if code in kinds:
+        return kinds[code](detail)
     if code == "no_campaign":
         return errors.NoCampaign(f"the service has no campaign {campaign!r}, or the key may not see it")
     return errors.ServiceError(code, detail)
-
-
-_BY_CODE: dict[str, type[errors.OutlayError]] = {
-    "conflict": errors.CampaignConflict,
-    "store_busy": errors.StoreBusy,
-    "store_error": errors.StoreError,
-}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from outlay import Campaign
-from outlay.campaign import export_ledger
+from outlay.campaign import OpenPull, export_ledger
 from outlay.campaign.ledger.events import NOTHING, link
 from outlay.policies import baselines
 
@@ -22,8 +22,7 @@ def busy(store: str, **terms: Any) -> None:
     with Campaign({"a": None, "b": 0.5}, 30, POLICY, store, propensity_draws=2, seed=3, **terms) as campaign:
         campaign.warm_start([("a", 0.25, 0.5), ("b", 0.25, 1.0)], key="old")
         for i in range(12):
-            pull = campaign.ask(key=f"k{i}")
-            assert pull is not None
+            pull = asked(campaign, key=f"k{i}")
             campaign.tell(pull, 0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
         first, second, third, fourth = campaign.ask_many(4)
         campaign.tell(second, 0.75, 0.5)
@@ -31,8 +30,7 @@ def busy(store: str, **terms: Any) -> None:
         campaign.amend(3, 0.375, 0.25)
         campaign.cancel(third, "not made")
         campaign.extend(first, 7200)
-        late = campaign.ask(ttl=1e-6)
-        assert late is not None
+        late = asked(campaign, ttl=1e-6)
         campaign.set_budget(31)
         campaign.tell(late, 0.25, 1.0)
         campaign.add_arm("c", 0.25)
@@ -72,6 +70,13 @@ def forged(content: bytes, change: Callable[[Lines], object]) -> io.BytesIO:
     if all(line.keys() >= {"seq", "at", "event"} for line in lines[1:]):
         end["head"] = head_of(lines[1:])
     return io.BytesIO(text + json.dumps(end, separators=(",", ":")).encode() + b"\n")
+
+
+def asked(campaign: Campaign, *given: Any, **named: Any) -> OpenPull:
+    """The next pull of a campaign that has not ended."""
+    pull = campaign.ask(*given, **named)
+    assert pull is not None
+    return pull
 
 
 @contextmanager

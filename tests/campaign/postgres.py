@@ -140,10 +140,6 @@ class Server:
         self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return self.url(name)
 
-    def drop_database(self, name: str) -> None:
-        """Remove a database, with the connections that it still has."""
-        self._execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-
     def lend_database(self, name: str) -> str:
         """The same as `create_database`, in a twentieth of the time: one that was given back, emptied and renamed."""
         if not self._spare:

@@ -72,19 +72,8 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
 
 # How often each thing is done.
 DAILY = {"ask": 60, "tell": 60, "void": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
-RARE = {
-    "budget": 8,
-    "requests": 5,
-    "expect": 3,
-    "add": 3,
-    "disable": 3,
-    "enable": 5,
-    "warm": 3,
-    "pause": 2,
-    "resume": 8,
-    "close": 1,
-    "sweep": 2,
-}
+RARE = {"budget": 8, "requests": 5, "expect": 3, "add": 3, "disable": 3, "enable": 5, "warm": 3}
+RARE |= {"pause": 2, "resume": 8, "close": 1, "sweep": 2}
 WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
 # Operations are drawn from tables, each by one number: hypothesis would take longer over a story than a campaign does.
 ANY = [operation(Random(n), DAILY | RARE, [*WAITS, -20 * SECOND]) for n in range(4000)]
@@ -155,6 +144,22 @@ def forged(opening: e.Open, changed: dict[str, Any]) -> e.Open:
     return opening._replace(**whole, terms=msgspec.structs.replace(opening.terms, **parts))
 
 
+# Commands that are made of what was drawn, and of nothing else.
+AS_DRAWN: dict[str, Callable[..., e.Command]] = {
+    "ask": e.Ask,
+    "budget": e.SetBudget,
+    "requests": e.SetRequests,
+    "expect": e.Expect,
+    "add": lambda name, most: e.AddArm(ArmTerms(name, most)),
+    "disable": e.DisableArm,
+    "enable": e.EnableArm,
+    "pause": e.Pause,
+    "resume": e.Resume,
+    "close": e.Close,
+    "sweep": e.ExpirePulls,
+}
+
+
 class Caller:
     """Makes commands of operations, from the replies so far."""
 
@@ -168,7 +173,8 @@ class Caller:
         """The command; the clock moves on to it."""
         self.now += operation.wait
         if operation.verb != "again":
-            self.last = getattr(self, "_" + operation.verb)(*operation.details)
+            make = AS_DRAWN.get(operation.verb) or getattr(self, "_" + operation.verb)
+            self.last = make(*operation.details)
         return self.last
 
     def hears(self, reply: Any) -> None:
@@ -184,9 +190,6 @@ class Caller:
             return 10**6, 0
         pull = pulls[-1 - which % len(pulls)]
         return pull.id, int(pull.reserved)
-
-    def _ask(self, key: str | None, ttl: int | None) -> e.Ask:
-        return e.Ask(key, ttl)
 
     def _tell(self, which: int, cost: int | None, reward: float) -> e.Tell:
         number, reserved = self._pull(which, self.unreported)
@@ -208,39 +211,9 @@ class Caller:
             return e.Amend(number, cost if which == 1 else None, None if which == 1 else reward, "why")
         return e.Amend(number, reserved if cost is None else cost, reward, "why")
 
-    def _budget(self, budget: int) -> e.SetBudget:
-        return e.SetBudget(budget)
-
-    def _requests(self, requests: int) -> e.SetRequests:
-        return e.SetRequests(requests)
-
-    def _expect(self, requests: int) -> e.Expect:
-        return e.Expect(requests)
-
-    def _add(self, name: str, max_cost: int | None) -> e.AddArm:
-        return e.AddArm(ArmTerms(name, max_cost))
-
-    def _disable(self, name: str) -> e.DisableArm:
-        return e.DisableArm(name)
-
-    def _enable(self, name: str) -> e.EnableArm:
-        return e.EnableArm(name)
-
     def _warm(self, key: str, samples: list[tuple[str, int, float]]) -> e.WarmStart:
         names, costs, rewards = zip(*samples, strict=True)
         return e.WarmStart(names, tuple(map(float, costs)), rewards, key)
-
-    def _pause(self) -> e.Pause:
-        return e.Pause()
-
-    def _resume(self) -> e.Resume:
-        return e.Resume()
-
-    def _close(self) -> e.Close:
-        return e.Close()
-
-    def _sweep(self) -> e.ExpirePulls:
-        return e.ExpirePulls()
 
 
 def opened(opening: e.Open) -> tuple[State, list[Record]]:

@@ -12,15 +12,14 @@ from outlay import Campaign
 from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger.events import NOTHING, link
 from outlay.errors import BadParameter
-from tests.campaign.busy import busy
+from tests.campaign.busy import asked, busy
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     with Campaign(["a", "b"], 10, "RoundRobin", f"sqlite:///{tmp_path}/spend.db") as campaign:
         for _ in range(4):
-            pull = campaign.ask()
-            assert pull is not None
+            pull = asked(campaign)
             campaign.tell(pull, 1, 0.5)
     return tmp_path / "spend.db"
 
@@ -89,8 +88,7 @@ def test_a_receipt_has_the_head_of_its_moment(tmp_path: Path) -> None:
     with Campaign(["a"], 10, store=store) as campaign:
         receipts = []
         for _ in range(3):
-            pull = campaign.ask()
-            assert pull is not None
+            pull = asked(campaign)
             receipts.append(campaign.tell(pull, 1, 0.5))
         again = campaign.tell(receipts[0].pull, 1, 0.5)
     assert len({receipt.head for receipt in receipts}) == 3

@@ -4,7 +4,6 @@ import io
 import random
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -140,13 +139,3 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path, whole: bytes, verb: 
     assert done.exit_code == 1, done.output
     assert "Traceback" not in done.output
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_the_name_of_a_transaction_that_is_none(tmp_path: Path) -> None:
-    """No rule reads it: who writes on to the file goes on."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign(["a"], 10, store=store, first_pulls=None) as one, Campaign.open(store) as two:
-        assert one.ask() is not None
-        with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as file:
-            file.execute("UPDATE event SET batch = x'00ff'")
-        assert two.ask() is not None

@@ -73,7 +73,7 @@ def too_rich(lines: Lines) -> None:
 
 
 FORGERIES: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(format=2), r"it was written by a newer outlay \(0\.2\.0\): upgrade outlay"),
+    (lambda lines: lines[0].update(format=2), r"it was written by a newer outlay \(\d+\.\d+\.\d+\): upgrade outlay"),
     (lambda lines: lines[0].update(outlay="result"), "this is no ledger of outlay"),
     (lambda lines: lines[0].pop("campaign"), "this is no ledger of outlay"),
     (lambda lines: lines.pop(1), "event 1 is missing"),

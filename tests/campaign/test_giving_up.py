@@ -4,7 +4,6 @@ import asyncio
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -13,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Asked, Cancelled
 from outlay.campaign.stores.transaction import UNRECEIVED
 from outlay.errors import BadParameter, StoreBusy
-from tests.campaign.busy import blocked
+from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS
 
@@ -68,34 +66,6 @@ async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[
     else:
         await asyncio.gather(*tasks, return_exceptions=True)
     return received
-
-
-def test_a_future_that_is_cancelled(store: str) -> None:
-    with Campaign(**TERMS, store=store) as campaign:
-        futures = []
-        for i in range(60):
-            futures.append(campaign._ledger.submit([e.Ask()]))
-            if i % 3:
-                time.sleep(0.0005 * (i % 7))
-                futures[-1].cancel()
-        received = {f.result()[0].id for f in futures if not f.cancelled()}  # type: ignore[union-attr]
-        campaign.pause()
-        assert campaign.status().in_flight == len(received) >= 20
-    assert received <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
-
-
-def test_one_with_a_key_is_kept_for_who_asks_again(store: str) -> None:
-    """Somebody else may have asked with the key, and be at work."""
-    with Campaign(**TERMS, store=store) as campaign:
-        future = campaign._ledger.submit([e.Ask("job")])
-        with blocked(store):
-            pass
-        future.cancel()
-        pull = campaign.ask("job")
-        campaign.pause()
-        assert pull is not None
-        assert campaign.status().in_flight == 1
-    assert not any(isinstance(record.event, Cancelled) for record in checked(store))
 
 
 def test_ctrl_c_orphans_nothing(store: str) -> None:
@@ -163,8 +133,7 @@ def ask():
 def test_a_store_that_does_not_answer_in_time(store: str, verb: str) -> None:
     """The caller is told, nothing is done behind its back, and when the store is free again all goes on."""
     with Campaign(**TERMS, store=store) as campaign:
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         call: Callable[..., object] = campaign.ask if verb == "ask" else partial(campaign.tell, pull, 1, 0.5)
         with blocked(store), pytest.raises(StoreBusy, match=r"'default' did not answer within 0\.05 s"):
             call(timeout=0.05)

@@ -9,6 +9,7 @@ import pytest
 from outlay.campaign import Campaign, verify
 from outlay.campaign.stores import transaction
 from outlay.errors import CampaignConflict
+from tests.campaign.busy import asked
 
 
 class Held(NamedTuple):
@@ -55,8 +56,7 @@ def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.Mon
     for _ in range(2):
         with Campaign(["a", "b"], 99, policy, store) as campaign:
             for n in range(5):
-                pull = campaign.ask()
-                assert pull is not None
+                pull = asked(campaign)
                 campaign.tell(pull, cost=1, reward=n)
     assert verify(store, policy=policy).problems == ()
 

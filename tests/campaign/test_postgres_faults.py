@@ -1,4 +1,4 @@
-"""A PostgreSQL server that crashes, connections that are cut, and many processes on one campaign."""
+"""A PostgreSQL server that crashes, connections that are cut or pooled, workers that race, stop or fall asleep."""
 
 import json
 import os
@@ -22,6 +22,7 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
 from outlay.campaign.stores import engines
 from outlay.errors import CampaignConflict, PullOver, StoreBusy
+from tests.campaign.busy import asked
 from tests.campaign.checker import checked
 from tests.campaign.cutter import Cutter
 from tests.campaign.postgres import PORT, Server, unavailable
@@ -125,16 +126,15 @@ def test_a_commit_that_is_not_answered(
         Campaign(**TERMS, store=f"postgresql://postgres@/{name}?host={folder}&port={PORT}") as campaign,
     ):
         wire.cut(where)
-        pull = campaign.ask(key)
-        assert pull is not None
+        pull = asked(campaign, key)
         wire.cut(where)
         receipt = campaign.tell(pull, 5, 0.5)
         wire.cut(where)
         assert campaign.tell(pull, 5, 0.5) == replace(receipt, duplicate=True)
         assert wire.cuts == 3
     assert not receipt.duplicate
-    _, asked, told = checked(postgres_url)
-    assert asked.seq == pull.id == told.event.pull  # type: ignore[union-attr]
+    _, ask, told = checked(postgres_url)
+    assert ask.seq == pull.id == told.event.pull  # type: ignore[union-attr]
 
 
 def test_opening_at_the_same_moment(workers: Workers, postgres_url: str) -> None:
@@ -237,3 +237,24 @@ def sleeper(store: str, notes: str) -> None:
     """In a process of its own: work as one that the server does not wait for long."""
     engines.SILENCE = 0.5
     spend(store, notes, "sleeper", 1, None, None)
+
+
+def test_what_others_wrote_is_heard_once_and_in_order(postgres_url: str) -> None:
+    """Whether they were at work the last time, when it comes with the lock, or were not."""
+    heard: list[int] = []
+    with Campaign(**TERMS, store=postgres_url) as one, Campaign.open(postgres_url) as two:
+        one._ledger.listen(lambda news: heard.extend(record.seq for record in news))
+        for campaign in [two, two, one, two, one, one, one, two, one, two, two, two, one]:
+            assert campaign.ask() is not None
+        assert heard == list(range(2, 15))
+        assert one.status() == two.status()
+
+
+def test_a_pool_of_connections_between_us_and_the_server(postgres_url: str) -> None:
+    """Each transaction may have another connection, which does not know what was planned on the last."""
+    with Campaign(**TERMS, store=postgres_url) as campaign:
+        for n in range(4):
+            assert campaign.ask(str(n)) is not None
+            connection: Any = campaign._ledger._database._connection  # type: ignore[attr-defined]
+            connection.connection.driver_connection.execute("DEALLOCATE ALL")
+    assert len(checked(postgres_url)) == 5

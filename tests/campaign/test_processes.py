@@ -1,10 +1,6 @@
 """Several processes on one file, forks, and callers that are interrupted or come too late."""
 
-import asyncio
 import os
-import signal
-import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,10 +10,10 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Told
-from outlay.campaign.stores import sqlite
 from outlay.errors import StoreError
+from tests.campaign.busy import asked
 from tests.campaign.checker import checked
-from tests.campaign.worker import ROOT, TERMS, Noted, Workers, together
+from tests.campaign.worker import TERMS, Noted, Workers, together
 
 
 @pytest.mark.parametrize("pulls", [10, pytest.param(200, marks=pytest.mark.soak)])
@@ -58,8 +54,7 @@ def fork_often(store: str | None, forks: int) -> None:
 
     def work() -> None:
         while not over:
-            pull = campaign.ask()
-            assert pull is not None
+            pull = asked(campaign)
             campaign.tell(pull, 1, 0.5)
 
     def fork() -> None:
@@ -101,8 +96,7 @@ def forked(campaign: Campaign, store: str | None, key: str) -> int:
                 Campaign(**TERMS, store=store)
             return 0
         with Campaign(**TERMS, store=store) as mine:
-            pull = mine.ask(key)
-            assert pull is not None
+            pull = asked(mine, key)
             mine.tell(pull, 1, 0.5)
     except BaseException as error:
         print(repr(error), file=sys.stderr, flush=True)
@@ -132,69 +126,3 @@ def test_disconnect_while_others_ask(tmp_path: Path) -> None:
     together([leave, *[work] * 8])
     assert refusals == ["the campaign was disconnected: open it anew"] * 8
     assert sorted(answered) == [record.seq for record in checked(store) if isinstance(record.event, Asked)]
-
-
-def test_asks_that_are_cancelled(tmp_path: Path) -> None:
-    """Who gives up disturbs nobody else, and is in the ledger or not."""
-    store = f"sqlite:///{tmp_path}/a.db"
-
-    async def work() -> list[int]:
-        tasks = [asyncio.create_task(campaign.aask(str(i))) for i in range(40)]
-        await asyncio.sleep(0)
-        for task in tasks[::2]:
-            task.cancel()
-        done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(result, asyncio.CancelledError) for result in done[::2])
-        last = await campaign.aask()
-        return [pull.id for pull in [*done[1::2], last]]  # type: ignore[union-attr]
-
-    with Campaign(**TERMS, store=store) as campaign:
-        answered = asyncio.run(work())
-    assert len(set(answered)) == 21
-    assert set(answered) <= {record.seq for record in checked(store) if isinstance(record.event, Asked)}
-
-
-def test_an_interrupted_caller(tmp_path: Path) -> None:
-    """Ctrl-C is heard while an ask waits for another process's transaction; asking again with the key goes on."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    Campaign(**TERMS, store=store).disconnect()
-    script = f"""
-import sqlite3, sys
-from outlay.campaign import Campaign
-from tests.campaign.worker import TERMS
-campaign = Campaign(**TERMS, store={store!r})
-blocker = sqlite3.connect({str(tmp_path / "a.db")!r}, isolation_level=None)
-blocker.execute("BEGIN IMMEDIATE")
-try:
-    print("waiting", flush=True)
-    campaign.ask("key")
-except KeyboardInterrupt:
-    blocker.execute("ROLLBACK")
-    print(campaign.ask("key").id, flush=True)
-    campaign.disconnect()
-"""
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "waiting\n"
-    time.sleep(0.1)
-    child.send_signal(signal.SIGINT)
-    answer, _ = child.communicate()
-    assert child.returncode == 0
-    (asked,) = [record for record in checked(store) if isinstance(record.event, Asked)]
-    assert asked.seq == int(answer)
-    assert asked.event.key == "key"  # type: ignore[union-attr]
-
-
-def test_a_file_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait ends, with advice; and when the other lets go, so does the trouble."""
-    monkeypatch.setattr(sqlite, "BUSY", 0.05)
-    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db") as campaign:
-        blocker = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
-        blocker.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match=r"another process has held the file for 0\.05 s: for many writers use"):
-            campaign.ask("key")
-        assert campaign.status().events == 1
-        blocker.execute("ROLLBACK")
-        blocker.close()
-        assert campaign.ask("key") is not None
-    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 2

@@ -10,6 +10,7 @@ import pytest
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Cancelled, Told
 from outlay.errors import CampaignConflict, NotNow
+from tests.campaign.busy import asked
 from tests.campaign.checker import checked
 from tests.campaign.worker import Workers, together
 
@@ -19,19 +20,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
     return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
 
 
-def test_requests_end_a_campaign_that_has_money_left(store: str | None) -> None:
-    campaign = Campaign({"a": 1}, 100, store=store, requests=3)
-    for used in range(1, 4):
-        pull = campaign.ask()
-        assert pull is not None
-        assert campaign.status().used == used
-        campaign.tell(pull, 1, 1)
-    status = campaign.status()
-    assert (status.phase, status.ended, status.spent, status.requests) == ("closed", "exhausted", 3.0, 3)
-    assert campaign.ask() is None
-    assert [entry.kind for entry in campaign.history()][-2:] == ["told", "exhausted"]
-
-
 def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store: str | None) -> None:
     campaign = Campaign({"a": 1}, 100, store=store, requests=2)
     first, second = campaign.ask_many(2)
@@ -39,8 +27,7 @@ def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store:
         campaign.ask()
     campaign.cancel(first)
     assert campaign.status().used == 1
-    third = campaign.ask()
-    assert third is not None
+    third = asked(campaign)
     campaign.charge(second)
     campaign.charge(third)
     assert campaign.ask() is None
@@ -50,43 +37,12 @@ def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store:
     assert campaign.status().used == 3
 
 
-def test_expired_pulls_use_requests_even_where_their_money_is_released() -> None:
-    campaign = Campaign({"a": 1}, 100, requests=1, ttl=0.01, expiry="release")
-    pull = campaign.ask()
-    assert pull is not None
-    assert campaign.ask(wait=True, timeout=5) is None
-    status = campaign.status()
-    assert (status.used, status.spent, status.ended) == (1, 0.0, "exhausted")
-
-
-def test_more_requests_reopen_it_and_fewer_end_it(store: str | None) -> None:
-    campaign = Campaign({"a": 1}, 100, store=store, requests=1)
-    pull = campaign.ask()
-    assert pull is not None
-    campaign.tell(pull, 1, 1)
-    campaign.set_budget(200)
-    assert campaign.ask() is None  # money was not what it lacked
-    campaign.set_requests(5)
-    pull = campaign.ask()
-    assert pull is not None
-    campaign.set_requests(2)
-    campaign.tell(pull, 1, 1)
-    assert campaign.status().phase == "closed"
-    campaign.set_requests(3)
-    campaign.set_requests(1)
-    assert campaign.ask() is None
-    campaign.close()
-    with pytest.raises(CampaignConflict, match="is closed: its requests stay 1"):
-        campaign.set_requests(9)
-
-
 def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
     campaign = Campaign({"a": 1}, 100, "Ration", store, name="paced")
     assert campaign.status().outlook is None
     campaign.expect_requests(2)
     for _ in range(5):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         campaign.tell(pull, 1, 1)
     status = campaign.status()
     assert (status.expected, status.used, status.requests) == (0, 5, None)
@@ -103,8 +59,7 @@ def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
 def test_the_outlook_is_that_of_the_hull() -> None:
     campaign, rng = Campaign({"a": 1, "b": 2}, 60, "RoundRobin", requests=100), random.Random(1)
     for _ in range(20):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         cost, mean = (0.2, 0.3) if pull.arm == "a" else (1.0, 0.9)
         campaign.tell(pull, cost, mean + rng.uniform(-0.05, 0.05))
     status = campaign.status()

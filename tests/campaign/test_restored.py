@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from outlay.campaign import Campaign
 from outlay.campaign.stores import schema
 from outlay.campaign.stores.engines import connect
+from tests.campaign.busy import asked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS
 
@@ -47,8 +48,7 @@ def restore(store: str, content: Content) -> None:
 
 def pairs(campaign: Campaign, count: int, cost: int = 1) -> None:
     for _ in range(count):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         campaign.tell(pull, cost, 0.5)
 
 

@@ -22,6 +22,7 @@ from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
 from outlay.errors import NotNow
 from outlay.policies import baselines as b
+from tests.campaign.busy import asked
 from tests.campaign.stories import ALL, Caller, Operation, openings, operations, shown
 
 NAMES = count()
@@ -160,13 +161,11 @@ def test_one_key_is_one_decision_and_who_comes_later_has_the_higher_number(store
         mine = []
         for n in range(15):
             before = max(acknowledged)
-            alone = campaign.ask()
-            assert alone is not None
+            alone = asked(campaign)
             if not alone.id > before:
                 wrong.append((before, alone.id))
             acknowledged.append(alone.id)
-            shared = campaign.ask(key=f"everybody's {n}")
-            assert shared is not None
+            shared = asked(campaign, key=f"everybody's {n}")
             mine.append(shared.id)
         numbers.append(mine)
 

@@ -130,22 +130,24 @@ def outcomes(kind: str) -> NDArray[np.float64]:
     return np.round(pairs * 512) / 512
 
 
-def requests_for(policy: Any) -> int | None:
-    return REQUESTS if wants_requests(policy) else None
+def requests_for(policy: Any, requests: int = REQUESTS) -> int | None:
+    return requests if wants_requests(policy) else None
 
 
-def simulated(policy: Any, tape: Tape, budget: float, rng: Any) -> None:
-    """One run of the loop that the engine compiles, interpreted, until the budget is passed."""
-    requests = requests_for(policy)
-    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
+def simulated(
+    policy: Any, tape: Tape, budget: float, rng: Any, requests: int | None = None, dearest: Any = None
+) -> None:
+    """One run of the loop that the engine compiles, interpreted, to its end; in hard mode where `dearest` is given."""
+    policy, memory = with_limits(policy, budget, requests), memory_of(policy, ARMS)
+    run = loop.RunState.start(ARMS, dearest)
     if isinstance(memory, SequentialMemory):
         memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
     out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
     limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
     while not run.marks[loop.PASSED]:
         loop.advance(
-            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, limits.budgets, limits.requests,
-            *out, len(tape.rows),
+            rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, run.affordable, limits.budgets,
+            limits.requests, *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)
         memory = memory.enlarged() if memory.full() else memory
@@ -173,7 +175,7 @@ def tape_of(kind: str, budget: float) -> Tape:
 
 def same_arms(policy: Any, kind: str, budget: float, chance: Any = lambda tape: NoChance()) -> None:
     one, other = tape_of(kind, budget), tape_of(kind, budget)
-    simulated(policy, one, budget, chance(one))
+    simulated(policy, one, budget, chance(one), requests_for(policy))
     played(policy, other, budget)
     assert other.pulled == one.pulled
 
@@ -196,7 +198,7 @@ def test_the_comparison_means_something() -> None:
     learnt = set()
     for policy in DETERMINISTIC:
         tape = tape_of("narrow", BUDGETS["narrow"])
-        simulated(policy, tape, BUDGETS["narrow"], NoChance())
+        simulated(policy, tape, BUDGETS["narrow"], NoChance(), requests_for(policy))
         counts = Counter(tape.pulled)
         if counts.total() > 150 and 0 < 2 * min(counts[arm] for arm in range(ARMS)) < max(counts.values()):
             learnt.add(type(policy).__name__)

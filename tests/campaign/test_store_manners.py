@@ -1,9 +1,9 @@
-"""Stores that cannot be had: one sentence says why, it shows no password, and nothing is changed."""
+"""Stores that cannot be had: one sentence says why, it shows no password, and nothing is changed; who may read them."""
 
+import io
 import os
 import re
 import sqlite3
-import subprocess
 import tempfile
 from pathlib import Path
 from pwd import getpwnam
@@ -12,9 +12,10 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from outlay.campaign import Campaign, verify
+from outlay.campaign import Campaign, campaigns, export_ledger, verify
 from outlay.campaign.stores import engines, sqlite
 from outlay.errors import BadParameter, OutlayError, StoreError
+from tests.campaign.busy import POLICY, busy, exported
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server
 from tests.campaign.worker import TERMS, Workers
@@ -55,12 +56,6 @@ def test_addresses(store: object, allowed: str) -> None:
     with pytest.raises(BadParameter, match=f"^store of Campaign must be {allowed.replace('?', '[?]')}"):
         engines.connect(store)
     refused(store)
-
-
-@pytest.mark.parametrize("driver", ["sqlite+aiosqlite"])
-def test_the_driver_is_not_the_users_concern(tmp_path: Path, driver: str) -> None:
-    Campaign(**TERMS, store=f"{driver}:///{tmp_path}/a.db").disconnect()
-    assert len(checked(f"sqlite:///{tmp_path}/a.db")) == 1
 
 
 def test_folders_and_files_of_other_kinds(tmp_path: Path) -> None:
@@ -147,18 +142,6 @@ def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
     assert not list(tmp_path.iterdir())
 
 
-def test_the_file_system_of_a_folder(tmp_path: Path) -> None:
-    """As `stat` names it, where the system has both."""
-    kind = sqlite.file_system(tmp_path)
-    if not Path("/proc/self/mountinfo").exists():
-        assert kind is None
-        return
-    found = subprocess.run(["findmnt", "-n", "-o", "FSTYPE", "-T", tmp_path], capture_output=True, text=True)
-    if found.returncode:
-        pytest.skip("findmnt is not here to compare with")
-    assert kind == found.stdout.strip().splitlines()[-1]
-
-
 def test_a_copy_without_its_log_gets_one(tmp_path: Path) -> None:
     """VACUUM INTO makes a file in which COMMIT would be kept in another, less certain way."""
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
@@ -168,36 +151,6 @@ def test_a_copy_without_its_log_gets_one(tmp_path: Path) -> None:
     with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/b.db") as campaign:
         campaign.ask()
     assert len(checked(f"sqlite:///{tmp_path}/b.db")) == 2  # which sees that the log is kept ahead
-
-
-@pytest.mark.parametrize("writable", ["neither", "folder", "file"])
-def test_what_may_only_be_read(workers: Workers, writable: str) -> None:
-    """A file, or the folder where its log must be; root may do everything, so it becomes somebody else."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # all parents of which anybody can enter
-        path = Path(folder, "a.db")
-        Campaign(**TERMS, store=f"sqlite:///{path}").disconnect()
-        before = path.read_bytes()
-        path.chmod(0o666 if writable == "file" else 0o444)
-        path.parent.chmod(0o777 if writable == "folder" else 0o555)
-        workers.run("tests.campaign.test_store_manners.read_only", f"sqlite:///{path}", writable == "folder")
-        path.parent.chmod(0o700)
-        assert path.read_bytes() == before
-
-
-def read_only(store: str, can_be_read: bool) -> None:
-    """In a process of its own, without root's privileges: be refused."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(getpwnam("nobody").pw_gid)
-        os.setuid(getpwnam("nobody").pw_uid)
-    if not can_be_read:
-        message = refused(store)
-        assert re.fullmatch(r"/\S+: (unable to open database file|attempt to write a readonly database)", message)
-        return
-    with Campaign(**TERMS, store=store) as campaign:
-        with pytest.raises(StoreError, match=r"^/\S+: attempt to write a readonly database$"):
-            campaign.ask()
-        assert campaign.status().events == 1
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
@@ -227,3 +180,42 @@ def test_a_wrong_password(postgres_server: Server, postgres_url: str) -> None:
             connection.execute("DROP OWNED BY me")
             connection.execute("DROP USER me")
     assert "does not exist" in refused(postgres_url.replace(f"/{name}", "/nowhere"))
+
+
+def test_a_new_file_is_its_owners(tmp_path: Path) -> None:
+    """Also the log beside it; one that is there keeps the rights that it has."""
+    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+        campaign.ask()
+        assert {path.name for path in tmp_path.iterdir()} >= {"a.db", "a.db-wal"}
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    (tmp_path / "a.db").chmod(0o640)
+    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db"):
+        assert (tmp_path / "a.db").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("writable", ["neither", "folder", "file"])
+def test_what_may_only_be_read_can_be_verified_and_exported(workers: Workers, writable: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # all parents of which anybody can enter
+        path = Path(folder, "a.db")
+        busy(f"sqlite:///{path}")
+        before, name = path.read_bytes(), campaigns(f"sqlite:///{path}")[0].name
+        wanted = exported(f"sqlite:///{path}", name)
+        path.write_bytes(before)
+        path.chmod(0o666 if writable == "file" else 0o444)
+        path.parent.chmod(0o777 if writable == "folder" else 0o555)
+        workers.run("tests.campaign.test_store_manners.read", f"sqlite:///{path}", name, wanted.decode())
+        path.parent.chmod(0o700)
+        assert path.read_bytes() == before
+
+
+def read(store: str, name: str, wanted: str) -> None:
+    """In a process of its own, without root's privileges: read all that there is."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(getpwnam("nobody").pw_gid)
+        os.setuid(getpwnam("nobody").pw_uid)
+    assert verify(store, name, POLICY if name == "default" else None).ok
+    assert campaigns(store)[0].name == name
+    file = io.BytesIO()
+    export_ledger(store, file, name)
+    assert file.getvalue().decode() == wanted

@@ -1,20 +1,25 @@
-"""Windows of the calendar: where they begin and end, in every time zone, on days when clocks are changed."""
+"""Windows of the calendar: where they begin and end, and a budget and a fallback across midnight."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
 from outlay import Campaign
+from outlay.campaign import campaigns, export_ledger, import_ledger, verify
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import windows
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
-from outlay.campaign.settings import CampaignLimits, agreed, chosen
-from outlay.errors import BadParameter
+from outlay.campaign.monitor import CampaignMonitor
+from outlay.campaign.settings import agreed, chosen
+from outlay.errors import BadParameter, NotNow
+from tests.campaign.busy import asked
 
 HOUR = 3600 * MICROS
 FIRST, LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1990, 2037))
@@ -78,7 +83,7 @@ def test_a_time_zone_that_is_none(zone: object) -> None:
 def test_windows_do_not_overlap_where_the_rules_of_a_zone_are_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine, with other rules, may say that the next window began before the last was over."""
     settings = Settings(unit="1", mode="hard", window="day", ttl=None)
-    opening = agreed({"a": 4.0}, CampaignLimits(10, None), chosen("Frugal"), "w", settings)
+    opening = agreed({"a": 4.0}, 10, chosen("Frugal"), "w", settings)
     state, _, _ = step(None, opening, 12 * HOUR)
     state, _, first = step(state, e.Ask(), 23 * HOUR)
     monkeypatch.setattr(windows, "bounds", lambda *_: (22 * HOUR, 46 * HOUR))
@@ -97,3 +102,64 @@ def test_terms_that_make_no_sense() -> None:
         Campaign(["a"], 5, window="hour")  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="fallback of Campaign must be one of the arms; got 'b'"):
         Campaign(["a"], 5, fallback="b")
+
+
+def test_a_fallback_is_outside_the_budget() -> None:
+    campaign = Campaign({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
+    campaign.disable_arm("free")  # it serves as the fallback alone
+    for _ in range(2):
+        pull = asked(campaign)
+        assert (pull.arm, pull.fallback) == ("large", False)
+        pull.tell(3, 1)
+    one, two = campaign.ask_many(2)
+    assert (one.arm, one.fallback, one.reserved) == ("free", True, 1)
+    with pytest.raises(NotNow, match="max_in_flight is 2"):
+        campaign.ask()
+    assert not one.tell(1, 1).overrun
+    assert two.tell(5, 1).overrun  # more than the most that was agreed for this arm
+    status = campaign.status()
+    assert (status.phase, status.ended, status.fallback) == ("fallback", "exhausted", "free")
+    assert (status.spent, status.left, status.outside) == (6, 0, 6)
+    assert sum(arm.spent for arm in status.arms) == 12
+    campaign.set_budget(9)
+    assert asked(campaign).arm == "large"
+
+
+def test_an_archived_campaign_is_put_away_and_comes_back(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign({"a": 1}, 5, "Frugal", store, name="old") as campaign:
+        pull = asked(campaign)
+        campaign.archive()
+        campaign.archive()
+        assert campaign.ask() is None
+        assert (campaign.status().phase, campaign.status().archived) == ("draining", True)
+        pull.tell(cost=1, reward=1)
+        assert [each.name for each in campaigns(store)] == []
+        assert [each.name for each in campaigns(store, archived=True)] == ["old"]
+        campaign.restore()
+        assert campaign.ask() is not None
+        assert [entry.kind for entry in campaign.history()].count("archived") == 1
+    assert verify(store, "old").ok
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
+def test_the_same_terms_open_it_again_and_a_copy_is_the_same(
+    request: pytest.FixtureRequest, kind: str, tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    copy = f"sqlite:///{tmp_path}/b.db"
+    terms: dict[str, Any] = {"window": "day", "timezone": "Europe/Berlin", "fallback": "a", "name": "daily"}
+    for _ in range(2):
+        with Campaign({"a": 1, "b": 2}, 3, "Frugal", store, **terms) as campaign:
+            for _ in range(3):
+                pull = asked(campaign)
+                pull.tell(cost=1, reward=0.5)
+            assert CampaignMonitor(campaign).look().burn[-1].left == campaign.status().left
+    export_ledger(store, tmp_path / "first", "daily")
+    assert import_ledger(copy, tmp_path / "first").ok
+    export_ledger(copy, tmp_path / "second", "daily")
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
+    with Campaign.open(copy, "daily") as campaign:
+        assert any(pull.fallback for pull in campaign.pulls())
+        assert campaign.status().outside > 0
+    assert verify(store, "daily").ok

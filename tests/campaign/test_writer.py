@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 from outlay.campaign import Campaign, verify
-from outlay.campaign.ledger.events import Told
+from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.events import Asked, Told
 from outlay.campaign.stores import sqlite, transaction
+from outlay.campaign.stores.transaction import queue_depth
 from outlay.campaign.stores.writer import MOST_WAITING
 from outlay.errors import QueueFull, StoreError
-from tests.campaign.busy import blocked
+from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
 
@@ -48,6 +50,34 @@ def test_strings_and_numbers_of_other_kinds_become_plain(store: str, where: str)
         assert {entry.more.get("reason") for entry in campaign.history()} == {None, "a slip"}
 
 
+def test_a_command_that_cannot_be_written_fails_alone(store: str) -> None:
+    """Although all are in one batch, and each of the others does what it came for."""
+    outcomes: dict[str, Any] = {}
+
+    def ask(key: str) -> None:
+        try:
+            (outcomes[key],) = campaign._ledger.transact([e.SetBudget(2**70) if key == "bad" else e.Ask(key)])
+        except OverflowError as refusal:
+            outcomes[key] = refusal
+
+    with Campaign(**TERMS, store=store) as campaign:
+        crowd = [threading.Thread(target=ask, args=(key,)) for key in [*"abcd", "bad", *"efgh"]]
+        with blocked(store):
+            first = threading.Thread(target=ask, args=("first",))
+            first.start()
+            time.sleep(0.05)
+            for thread in crowd:
+                thread.start()
+            while queue_depth(store) <= len(crowd):
+                time.sleep(0.001)
+        for thread in [first, *crowd]:
+            thread.join()
+    assert isinstance(outcomes.pop("bad"), OverflowError)
+    assert len({pull.id for pull in outcomes.values()}) == 9
+    asked = {record.event.key for record in checked(store) if isinstance(record.event, Asked)}
+    assert asked == {"first", *"abcdefgh"}
+
+
 def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: str) -> None:
     """And when they are dropped, or let go, there is none."""
     before, files = set(threading.enumerate()), len(list(Path("/dev/fd").iterdir()))
@@ -69,8 +99,7 @@ def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: s
 
 
 def _pair(campaign: Campaign) -> None:
-    pull = campaign.ask()
-    assert pull is not None
+    pull = asked(campaign)
     campaign.tell(pull, 1, 0.5)
 
 

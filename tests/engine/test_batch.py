@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,18 +172,6 @@ def test_batches_and_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
             assert equal(whole, played(policy, 40.0, 100, seed=4, workers=3))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 16, 100])
-@pytest.mark.parametrize(("runs", "budget"), [(1, 1e9), (100, 1e3), (10**5, 10.0), (1000, 1e5), (7, 1e-3)])
-def test_batches_hold_every_run_once(runs: int, budget: float, workers: int) -> None:
-    task = Task(DICE, "some", policies.Fixed(0), np.array([budget]), 0, 10**9, Crossings.blank(runs, 1, 2), first=3)
-    size = batch._batch_size(task, workers)
-    assert size >= 1
-    assert size == 1 or size * task.pulls <= 500_000
-    assert size >= runs or size * 8 * workers >= runs or size * task.pulls >= 400_000
-    wide = replace(task, crossings=Crossings.blank(runs, 50, 98))
-    assert batch._batch_size(wide, workers) <= max(1, 2**20 // 5000)
-
-
 def test_runs_that_have_ended_are_kept_though_their_batch_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "_BATCH_PULLS", 10**12)
     monkeypatch.setattr(batch, "_SHARES", 1)
@@ -231,34 +218,3 @@ def test_which_memories_serve_all_runs(what: str) -> None:
     if can:
         memory, _ = packed(make())
         assert repr(memory) == repr(make())
-
-
-class Tally(NamedTuple):
-    """A memory that counts pulls in an array that all runs share."""
-
-    table: Any
-
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        self.table[arm] += 1.0
-
-    def belief(self, arm: int) -> float:
-        return float(self.table[arm])
-
-    def full(self) -> bool:
-        return False
-
-
-class Sharing(NamedTuple):
-    table: Any
-
-    def memory(self, arms: int) -> Tally:
-        return Tally(self.table)
-
-    def score(self, belief: float, log_n: float) -> float:
-        return -belief
-
-
-def test_what_all_runs_share_is_not_set_back() -> None:
-    table = np.zeros(2)
-    crossings = played(Sharing(table), 10.0, 5, seed=0, workers=1)
-    assert table.tolist() == crossings.pulls[:, 1].sum(axis=0).tolist()

@@ -109,7 +109,7 @@ def compiled_for(name: str) -> int:
 
 
 def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.engine.threads.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
+    monkeypatch.setattr("outlay.engine.cluster._FEWEST_PULLS", 1.0)  # many chunks, of few runs each
     players: dict[str, policies.Policy] = {"B1": policies.UCBB1(**G.second_moments()), "in turn": policies.RoundRobin()}
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
     here = outlay.simulate(G, players, **settings)
@@ -119,7 +119,7 @@ def test_results_are_those_of_threads_bit_for_bit(client: Any, monkeypatch: pyte
 
 
 def test_a_class_of_a_notebook_travels_and_is_compiled_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlay.engine.threads.cluster._FEWEST_PULLS", 1.0)
+    monkeypatch.setattr("outlay.engine.cluster._FEWEST_PULLS", 1.0)
     settings: dict[str, Any] = {"budgets": [20.0, 300.0], "runs": 37, "seed": 7}
     here = outlay.simulate(COINS, Travels(), **settings)
     for _ in range(2):

@@ -7,15 +7,9 @@ import pytest
 
 import outlay
 from outlay import Campaign, Problem, arms, policies
-from outlay.arms import Empirical
-from outlay.campaign.ledger.learner import ORDER, EventRandom
-from outlay.engine import hard_budget as hard
-from outlay.engine import loop
-from outlay.engine.limits import Limits
 from outlay.engine.oracle import trace
 from outlay.errors import BadParameter
-from outlay.policies.protocol import SequentialMemory, memory_of, wants_requests, with_limits
-from tests.campaign.test_simulator import ARMS, DETERMINISTIC, NoChance, Tape, outcomes, tape_of
+from tests.campaign.test_simulator import DETERMINISTIC, NoChance, Tape, outcomes, requests_for, simulated, tape_of
 
 STAIRS = Problem([arms.Constant(3.0, 1.0), arms.Constant(5.0, 2.0)])
 COINS = Problem([arms.Bernoulli(0.3, 0.5), arms.Uniform(0.1, 0.4, 0.0, 0.4), arms.Constant(1.5, 1.9)])
@@ -23,33 +17,10 @@ BUDGETS = {"narrow": 60.0, "wide": 30.0, "refunds": 20.0}
 REQUESTS = 70
 
 
-def requests_for(policy: Any) -> int | None:
-    return REQUESTS if wants_requests(policy) else None
-
-
-def simulated(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
-    """One run of the loop that the engine compiles, interpreted, until no arm fits."""
-    requests = requests_for(policy)
-    policy, memory, run = with_limits(policy, budget, requests), memory_of(policy, ARMS), loop.RunState.start(ARMS)
-    if isinstance(memory, SequentialMemory):
-        memory.shuffle(cast("Any", EventRandom(0, ORDER)))  # then the loop draws no other
-    run.affordable.dearest[:] = dearest
-    out = np.zeros((1, ARMS), np.int64), np.zeros(1), np.zeros(1)
-    limits = Limits.of(np.array([budget]), None if requests is None else np.array([requests]))
-    while not run.marks[loop.PASSED]:
-        hard.advance_hard(
-            cast("Any", NoChance()), tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, run.affordable,
-            limits.budgets[0], int(limits.requests[0]), *out, len(tape.rows),
-        )  # fmt: skip
-        assert run.marks[loop.PULLS] < len(tape.rows)
-        memory = memory.enlarged() if memory.full() else memory
-    assert run.totals[loop.SPENT] <= budget
-
-
 def played(policy: Any, tape: Tape, budget: float, dearest: Any) -> None:
     """The same through a campaign."""
     most = {str(arm): float(cost) for arm, cost in enumerate(dearest)}
-    campaign = Campaign(most, budget, policy, mode="hard", propensity_draws=0, requests=requests_for(policy))
+    campaign = Campaign(most, budget, policy, mode="hard", propensity_draws=0, requests=requests_for(policy, REQUESTS))
     while (pull := campaign.ask()) is not None:
         campaign.tell(pull, *tape.pull(int(pull.arm), None))
 
@@ -61,7 +32,8 @@ def test_a_campaign_in_hard_mode_pulls_what_the_simulator_pulls(policy: Any, kin
     budget, log = BUDGETS[kind], outcomes(kind)
     dearest = np.maximum(log[:, :, 0].max(axis=1), 0) * np.array([1.0, 2.0, 4.0, 8.0])
     one, other = tape_of(kind, budget), tape_of(kind, budget)
-    simulated(policy, one, budget, dearest)
+    simulated(policy, one, budget, NoChance(), requests_for(policy, REQUESTS), dearest)
+    assert log[one.pulled, one.rows[: len(one.pulled)], 0].sum() <= budget
     played(policy, other, budget, dearest)
     assert other.pulled == one.pulled
     assert len(set(one.pulled)) > 1 or type(policy).__name__ == "Fixed"
@@ -172,13 +144,3 @@ def test_an_arm_that_is_none_is_named_near_the_end_too() -> None:
 
     with pytest.raises(BadParameter, match="the arm that choose returns of Astray must be 0 to 1; got 7"):
         outlay.simulate(STAIRS, Astray(), [6.0], mode="hard", runs=1)
-
-
-@pytest.mark.interpreted
-def test_logs_are_bounded() -> None:
-    log = outcomes("wide")
-    result = outlay.simulate(
-        Problem([Empirical(*pairs.T) for pairs in log]), policies.Frugal(), [30.0], mode="hard", runs=50
-    )
-    assert (result.cost <= 30.0).all()
-    assert (result.cost > 30.0 - log[:, :, 0].max()).all()

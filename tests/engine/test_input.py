@@ -3,7 +3,6 @@
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 import outlay
@@ -39,9 +38,7 @@ GOOD: dict[str, Any] = {"problem": catalogue.load("G"), "policies": policies.Fix
 BAD = [
     ({"problem": "G"}, "problem of simulate must be an outlay.Problem; got 'G'"),
     ({"policies": []}, "policies of simulate must be at least one policy"),
-    ({"policies": {}}, "policies of simulate must be at least one policy"),
     ({"policies": [policies.Fixed(0), policies.Fixed(1)]}, "a dict from label to policy"),
-    ({"policies": {"": policies.Fixed(0)}}, "a label in policies of simulate must be a string that is not empty"),
     ({"policies": {1: policies.Fixed(0)}}, "a label in policies of simulate must be a string"),
     ({"policies": "UCBB1"}, "exactly one of the methods score, sample, excess and choose"),
     ({"policies": [policies.UCBB1]}, "must be an object, not its class (did you mean UCBB1(…)?); got"),
@@ -57,29 +54,19 @@ BAD = [
     ({"budgets": None}, "budgets or budget of simulate must be given"),
     ({"budget": 5.0}, "budgets or budget of simulate must be given, and not both"),
     ({"budgets": []}, "budgets of simulate"),
-    ({"budgets": [[1.0]]}, "budgets of simulate"),
     ({"budgets": [0.0]}, "budgets of simulate must be a finite number > 0; got 0.0"),
     ({"budgets": [1.0, -1.0]}, "budgets at position 1 of simulate must be a finite number > 0; got -1.0"),
     ({"budgets": [1.0, math.nan]}, "got nan"),
     ({"budgets": [1.0, math.inf]}, "got inf"),
-    ({"budgets": [2.0, 1.0]}, "budgets of simulate must be in rising order"),
     ({"budgets": [1.0, 1.0]}, "budgets of simulate must be in rising order"),
-    ({"budgets": "many"}, "budgets of simulate"),
     ({"budgets": None, "budget": [1.0, 2.0]}, "budget of simulate must be a finite number"),
     ({"budgets": None, "budget": 1e-322}, "budget of simulate must be ≥ 1e-300"),
-    ({"budgets": None, "budget": -1.0}, "budget of simulate must be > 0; got -1.0"),
     ({"runs": 10**14}, "runs of simulate must be small enough: these need"),
-    ({"runs": 10**18}, "runs of simulate must be small enough: these need"),
-    ({"runs": 0}, "runs of simulate must be a whole number ≥ 1; got 0"),
     ({"runs": 2.5}, "runs of simulate must be a whole number ≥ 1; got 2.5"),
-    ({"runs": "ten"}, "runs of simulate must be a whole number"),
     ({"seed": -1}, "seed of simulate must be a whole number ≥ 0; got -1"),
-    ({"seed": None}, "seed of simulate must be a whole number"),
     ({"workers": 0}, "workers of simulate must be a whole number ≥ 1; got 0"),
     ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
     ({"backend": "gpu"}, 'backend of simulate must be "threads", "dask", "ray" or "cuda"; got \'gpu\''),
-    ({"progress": np.ones(2)}, "progress of simulate must be True, False, None or a function"),
-    ({"backend": np.ones(2)}, "backend of simulate must be"),
     ({"progress": "yes"}, "progress of simulate must be True, False, None or a function; got 'yes'"),
 ]
 

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -83,27 +82,6 @@ def test_saving_plays_it_and_a_loaded_result_has_it(played: list[str], tmp_path:
     assert played == ["threads"]
 
 
-def test_copies_play_the_same(played: list[str]) -> None:
-    result = simulated()
-    copies = [pickle.loads(pickle.dumps(result)), copy.deepcopy(result), outlay.Result(**vars(result))]
-    assert played == []
-    copies.append(replace(result, policies={"renamed": Fixed(0)}))
-    assert all(np.array_equal(each.oracle_reward, result.oracle_reward) for each in copies)
-    again = pickle.loads(pickle.dumps(result))
-    assert np.array_equal(vars(again)["oracle_reward"], result.oracle_reward), "what is played travels"
-
-
-def test_what_ctrl_c_left_is_all_that_is_played() -> None:
-    def interrupt(done: float) -> None:
-        if done >= 0.01:
-            raise KeyboardInterrupt
-
-    some = simulated(budgets=[1e3, 1e5], runs=4000, partial=True, progress=interrupt)
-    assert 1 <= some.runs < 4000
-    assert some.oracle_reward.shape == (some.runs, 2)
-    assert np.array_equal(some.oracle_reward, simulated(budgets=[1e3, 1e5], runs=some.runs).oracle_reward)
-
-
 def test_threads_that_ask_at_once_play_it_once(played: list[str]) -> None:
     result, got = simulated(budgets=[1e6], runs=4), []
     start = threading.Barrier(8)
@@ -127,13 +105,6 @@ def test_the_backend_that_has_its_random_numbers_plays_it(played: list[str], mon
     monkeypatch.setattr(cluster, "connected", lambda backend: backend == "ray")
     replace(recipe, backend="dask")(), replace(recipe, backend="ray")()
     assert played == ["cuda", "threads", "ray"]
-
-
-def test_a_cluster_is_not_started_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("distributed", "ray"):
-        monkeypatch.setitem(sys.modules, package, None)
-    assert not cluster.connected("dask")
-    assert not cluster.connected("ray")
 
 
 def test_a_run_that_will_not_end_raises_when_it_is_asked_for_and_again() -> None:

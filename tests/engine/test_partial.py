@@ -7,7 +7,6 @@ import pytest
 
 import outlay
 from outlay.arms import Gaussian, Problem
-from outlay.engine import simulate as simulation
 from outlay.policies import Fixed, RoundRobin
 
 PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
@@ -40,18 +39,3 @@ def test_it_must_be_asked_for() -> None:
         outlay.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))
     with pytest.raises(outlay.OutlayError, match="partial of simulate must be True or False; got 'yes'"):
         outlay.simulate(PROBLEM, **GIVEN, partial="yes")  # type: ignore[arg-type]
-
-
-def test_a_second_ctrl_c_raises(monkeypatch) -> None:
-    """The first one waits for the threads; a second one, meanwhile, wants out, and they may still be writing."""
-
-    def twice(*_: Any) -> None:
-        try:
-            raise KeyboardInterrupt
-        finally:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("outlay.engine.threads.run", twice)
-    monkeypatch.setattr(simulation, "_finished", lambda crossings: 3)
-    with pytest.raises(KeyboardInterrupt):
-        outlay.simulate(PROBLEM, **GIVEN, runs=8, partial=True)

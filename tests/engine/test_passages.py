@@ -80,13 +80,6 @@ def test_a_policy_that_looks_at_the_budget_runs_once_for_each() -> None:
     assert (result.pulls[0] == result.pulls[0, 0]).all()
 
 
-def test_the_oracle_is_the_best_arm_in_the_same_runs() -> None:
-    problem = G
-    result = outlay.simulate(problem, policies.Fixed(problem.best), budgets=[3.0, 20.0, 60.0], runs=50)
-    assert np.array_equal(result.oracle_reward, result.reward[0])
-    assert (result.regret("realised")["mean"].abs() < 1e-9).all()
-
-
 class Unsteady(NamedTuple):
     """A law of a user's own: now and then it draws something that is not a number."""
 
@@ -104,21 +97,6 @@ class Unsteady(NamedTuple):
 def test_a_cost_or_reward_that_is_not_a_number_is_refused(pair: tuple[float, float]) -> None:
     with pytest.raises(OutlayError, match=r"run \d+ of .* met a cost or reward that is not a finite number"):
         outlay.simulate(Problem([Unsteady(*pair)]), policies.Fixed(0), budgets=[50.0], runs=3, max_pulls=1000)
-
-
-def test_no_label_is_taken_by_the_oracle() -> None:
-    for label in ("the best arm", "the oracle, Fixed(0)"):
-        result = outlay.simulate(G, {label: policies.Fixed(1)}, budgets=[50.0], runs=1)
-        assert result.pulls[0, 0, 0, 0] == 0
-
-
-def test_a_run_that_will_not_end_raises() -> None:
-    problem = Problem([arms.Gaussian(1e-9, 1.0, 1.0, 1.0)])
-    with pytest.raises(
-        RunTooLong, match=r"run 0 of Fixed made max_pulls = 5000 pulls and spent .* of its budget 1e\+06"
-    ) as caught:
-        outlay.simulate(problem, policies.Fixed(0), budgets=[1e6], runs=1, max_pulls=5000)
-    assert (caught.value.pulls, caught.value.budget) == (5000, 1e6)
 
 
 def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:

@@ -114,23 +114,6 @@ def equal(one: outlay.Result, other: outlay.Result) -> bool:
     )
 
 
-def test_workers_and_batch_sizes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = PROBLEMS["mix"]
-    results = []
-    for workers, batch_pulls in ((1, 200_000), (2, 200_000), (3, 300), (2, 1)):
-        monkeypatch.setattr("outlay.engine.threads._BATCH_PULLS", batch_pulls)
-        results.append(outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=37, seed=2, workers=workers))
-    assert all(equal(results[0], result) for result in results[1:])
-
-
-def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = PROBLEMS["mix"]
-    whole = outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5)
-    monkeypatch.setattr("outlay.engine.threads._FIRST_SLICE", 7)
-    monkeypatch.setattr("outlay.engine.threads._SLICE_SECONDS", 0.0)
-    assert equal(whole, outlay.simulate(problem, everyone(problem), budgets=[500.0], runs=5))
-
-
 def test_budgets_together_or_apart_give_the_same() -> None:
     problem = MIX  # some of its costs are negative
     together = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=20, seed=9)
@@ -148,13 +131,6 @@ def test_more_runs_and_more_policies_leave_the_first_ones_as_they_were() -> None
     more = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=23, seed=3)
     at = list(more.policies).index("randomised")
     assert np.array_equal(few.reward[0], more.reward[at, :5])
-
-
-def test_each_seed_and_run_has_a_stream_of_its_own() -> None:
-    problem = PROBLEMS["G"]
-    results = [outlay.simulate(problem, policies.RoundRobin(), budgets=[50.0], runs=50, seed=seed) for seed in (0, 1)]
-    rewards = np.concatenate([result.reward.ravel() for result in results])
-    assert len(set(rewards)) == 100
 
 
 LISTED: dict[str, Callable[[Any], policies.Policy]] = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from outlay.arms import Problem
 from outlay.arms.law import LawMoments
 from outlay.errors import BadFile, BadParameter
-from outlay.policies import UCBB1, UCBB2, Fixed, RoundRobin
+from outlay.policies import UCBB1, UCBB2, Fixed
 from outlay.results import Result, load
 
 
@@ -86,12 +86,6 @@ def test_a_policy_of_ones_own_comes_back_as_its_repr(tiny, tmp_path):
     assert back.policies == {"mine": "Mine(bonus=2.5)", "best": Fixed(0)}
     back.save(tmp_path / "y.parquet")
     assert load(tmp_path / "y.parquet") == back
-
-
-def test_a_namesake_of_a_built_in_policy_is_still_foreign(tiny, tmp_path):
-    impostor = type("RoundRobin", (Mine,), {})()
-    dataclasses.replace(tiny, policies={"a": impostor, "b": RoundRobin()}).save(tmp_path / "x.parquet")
-    assert load(tmp_path / "x.parquet").policies["a"] == "RoundRobin(bonus=1.5)"
 
 
 def test_any_parquet_reader_can_use_the_rows(tiny, tmp_path):

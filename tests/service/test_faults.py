@@ -3,27 +3,20 @@
 import json
 import resource
 import socket
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
-from outlay import Campaign, Client
+from outlay import Campaign
 from outlay import client as clients
 from outlay.campaign import verify
 from outlay.campaign.stores import writer
-from outlay.errors import OutlayError
 from tests.campaign.postgres import Server, unavailable
-from tests.client.conftest import asked
-from tests.service.conftest import POLICY, Served, calling, running
+from tests.service.conftest import POLICY, Load, Served, calling, running
 
 COST = Decimal("0.001")
-TERMS: dict[str, Any] = {"reservation": 0.001, "first_pulls": None}
 
 
 def test_a_queue_that_is_full_says_when_to_come_back(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,43 +82,18 @@ def test_a_database_that_is_stopped_and_started_under_load(restarts: int, monkey
     if reason := unavailable():
         pytest.skip(reason)
     monkeypatch.setattr(clients, "LONGEST", 0.2)
-    told: list[int] = []
-    wrong: list[BaseException] = []
-    stop = threading.Event()
-
-    def work(address: str) -> None:
-        try:
-            with Client(address, "away", retry_for=60) as client:
-                while not stop.is_set():
-                    pull = asked(client)
-                    client.tell(pull, cost=COST, reward=1)
-                    told.append(pull.id)
-        except OutlayError as error:
-            wrong.append(error)
-
-    with Server() as server, ThreadPoolExecutor(6) as pool:
+    with Server() as server:
         store = server.create_database("away")
-        with Campaign(["a", "b"], 1000, POLICY, store=store, name="away", **TERMS):
+        with Campaign(["a", "b"], 1000, POLICY, store=store, name="away", reservation=0.001, first_pulls=None):
             pass
         with running(store) as one, running(store) as other:
-            for address in [one, other] * 3:
-                pool.submit(work, address)
+            load = Load("away", [one, other] * 3, COST)
             for _ in range(restarts):
-                enough = len(told) + 30
-                while len(told) < enough and not wrong:
-                    time.sleep(0.01)
+                load.wait_for(30)
                 server.restart("immediate")
-            enough = len(told) + 30
-            while len(told) < enough and not wrong:
-                time.sleep(0.01)
-            stop.set()
-            pool.shutdown()
-        assert wrong == []
-        assert len(set(told)) == len(told)
-        with Campaign.open(store, "away") as campaign:
-            assert {pull.id for pull in campaign.pulls(status="told")} == set(told)
-            assert campaign.status().exact.spent == len(told) * COST
-        assert verify(store, "away").ok
+            load.wait_for(30)
+            load.stop()
+        load.check(store)
 
 
 RAW = [

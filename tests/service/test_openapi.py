@@ -1,31 +1,12 @@
-"""The OpenAPI document: made of the same table as the server, complete, and without loose ends."""
+"""The OpenAPI document: amounts in it, and that it is served."""
 
 import json
 import re
-from typing import Any
 
 from starlette.testclient import TestClient
 
 from outlay.service import document
 from outlay.service.openapi import DECIMAL
-
-
-def references(part: Any) -> set[str]:
-    if isinstance(part, dict):
-        own = {part["$ref"]} if isinstance(part.get("$ref"), str) else set()
-        return own.union(*(references(value) for value in part.values()))
-    return set().union(*map(references, part)) if isinstance(part, list) else set()
-
-
-def test_every_reference_resolves_and_every_parameter_is_named() -> None:
-    schemas = document()["components"]["schemas"]
-    assert references(document()) <= {f"#/components/schemas/{name}" for name in schemas}
-    for path, operations in document()["paths"].items():
-        for operation in operations.values():
-            named = {each["name"] for each in operation["parameters"] if each["in"] == "path"}
-            assert named == set(re.findall(r"{(\w+)}", path))
-            assert operation["summary"]
-            assert operation["responses"]["default"]["content"]["application/problem+json"]
 
 
 def test_money_may_be_a_number_or_a_string() -> None:

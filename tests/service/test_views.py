@@ -15,7 +15,7 @@ from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
 from outlay.service.schemas import DashboardView, encode
-from outlay.service.views import MOST_ARMS, Outcomes, WatchedCampaign, forecast, learning, view_of
+from outlay.service.views import MOST_ARMS, WatchedCampaign, forecast, learning, view_of
 from tests.service.conftest import POLICY
 
 WORTH = {"good": 0.8, "fair": 0.5, "poor": 0.2}
@@ -147,18 +147,6 @@ def test_where_requests_count_learning_is_against_the_best_mix() -> None:
     assert status.outlook is not None
     dues = status.outlook.price * status.spent + status.outlook.worth * status.pulls
     assert found.cost == pytest.approx(max(0.0, dues - status.reward))
-
-
-def test_outcomes_are_kept_evenly_and_corrected() -> None:
-    """Of 4000 outcomes of one arm 2000 are kept: 1000 ± 120 of the first half, in all but one of a million runs."""
-    some = Outcomes()
-    for pull in range(4000):
-        some.add(pull, 1.0, 0.5, arms=1)
-    kept = [pull for pull, _, _ in some.kept]
-    assert len(set(kept)) == 2000
-    assert 880 <= sum(pull < 2000 for pull in kept) <= 1120
-    some.correct(kept[0], 2.0, 1.0)
-    assert some.kept[0] == (kept[0], 2.0, 1.0)
 
 
 def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

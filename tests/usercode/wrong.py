@@ -1,7 +1,6 @@
-"""Twenty-four policies and laws, each with one mistake; a comment marks its line, if that is told."""
+"""Policies and laws, each with one mistake; a comment marks its line, if that is told."""
 
 import math
-import statistics
 from typing import Any, NamedTuple
 
 
@@ -19,13 +18,6 @@ class ReturnsNothing(NamedTuple):
 
     def score(self, belief: Any, log_n: float) -> Any:
         belief.mean_reward / 2.0
-
-
-class ReturnsPair(NamedTuple):
-    width: float = 1.0
-
-    def score(self, belief: Any, log_n: float) -> Any:
-        return belief.mean_reward, belief.mean_cost
 
 
 class Misspells(NamedTuple):
@@ -49,34 +41,6 @@ class TakesTooFew(NamedTuple):
         return 1.0
 
 
-class TakesTooMany(NamedTuple):
-    width: float = 1.0
-
-    def sample(self, belief: Any, log_n: float, rng: Any, more: Any) -> float:  # here
-        return 1.0
-
-
-class OverTheEnd(NamedTuple):
-    weights: tuple[float, float] = (1.0, 2.0)
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return self.weights[belief.arm + 2]  # here
-
-
-class SamplesNothing(NamedTuple):
-    width: float = 1.0
-
-    def sample(self, belief: Any, log_n: float, rng: Any) -> Any:
-        return None
-
-
-class SamplesArray(NamedTuple):
-    width: float = 1.0
-
-    def sample(self, belief: Any, log_n: float, rng: Any) -> Any:
-        return rng.normal(size=3)
-
-
 class ChoosesHalf(NamedTuple):
     width: float = 1.0
 
@@ -89,13 +53,6 @@ class ChoosesBeyond(NamedTuple):
 
     def choose(self, memory: Any, now: Any, rng: Any) -> int:
         return 7
-
-
-class ChoosesByName(NamedTuple):
-    width: float = 1.0
-
-    def choose(self, memory: Any, now: Any, rng: Any) -> Any:
-        return "arm 0"
 
 
 class PhaseOfText(NamedTuple):
@@ -119,13 +76,6 @@ class AsksHelper(NamedTuple):
         return helper(log_n)
 
 
-class FailsElsewhere(NamedTuple):
-    width: float = 1.0
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return float(statistics.mean([None, belief.pulls]))  # here
-
-
 class Fair(NamedTuple):
     """The base of the laws: all of it is right."""
 
@@ -143,11 +93,6 @@ class DrawsOne(Fair):
         return 1.0
 
 
-class DrawsThree(Fair):
-    def draw(self, rng: Any) -> Any:
-        return 1.0, 2.0, 3.0
-
-
 class DrawsText(Fair):
     def draw(self, rng: Any) -> Any:
         return 1.0, "much"
@@ -158,19 +103,9 @@ class DrawsNan(Fair):
         return 1.0, math.nan
 
 
-class DrawsArray(Fair):
-    def draw(self, rng: Any) -> Any:
-        return rng.normal(size=2)
-
-
 class DrawsWithoutGenerator(Fair):
     def draw(self) -> Any:  # type: ignore[override] # here
         return 1.0, 1.0
-
-
-class DrawsUnknown(Fair):
-    def draw(self, rng: Any) -> Any:
-        return 1.0, rng.standard_norml()  # here
 
 
 class MomentsDivide(Fair):

@@ -126,9 +126,8 @@ class Campaign:
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback),
         )
-        given = None if policy is None else settings.chosen(policy)
-        limits = settings.CampaignLimits(budget, requests, costs)
-        opening = settings.agreed(arms, limits, settings.chosen(given, limits), name, terms)
+        given = settings.chosen(policy)
+        opening = settings.agreed(arms, budget, given, name, terms, requests, costs)
         self._start(store, opening.name, opening, given)
         self._log_rounded("Campaign", budget, opening.budget)
 
@@ -136,7 +135,7 @@ class Campaign:
     def open(cls, store: str, name: str = "default", policy: settings.PolicyGiven = None) -> Self:
         """Open an existing campaign; a policy that is not built in must be passed again."""
         self = cls.__new__(cls)
-        self._start(store, label("Campaign", "name", name), None, None if policy is None else settings.chosen(policy))
+        self._start(store, label("Campaign", "name", name), None, settings.chosen(policy))
         return self
 
     @sync
@@ -169,7 +168,7 @@ class Campaign:
         seconds = settings.seconds_of("ask", timeout)
         if not isinstance(wait, bool):
             raise BadParameter("ask", "wait", "True or False", wait)
-        pull: Pull | None = yield from self._wait(command, seconds) if wait else once(command, seconds)
+        pull: Pull | None = yield from self._queue.ask(command, seconds) if wait else once(command, seconds)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     @sync
@@ -206,14 +205,12 @@ class Campaign:
         """
         given: list[OpenPull] = []
         while (pull := self._next(given)) is not None:
-            given = [*(each for each in given if not each._settled), pull]
             yield pull
 
     async def __aiter__(self) -> AsyncIterator[OpenPull]:
         """The same for asyncio."""
         given: list[OpenPull] = []
         while (pull := await self._anext(given)) is not None:
-            given = [*(each for each in given if not each._settled), pull]
             yield pull
 
     @sync
@@ -374,7 +371,7 @@ class Campaign:
         """Release the store; the campaign stays as it is, and can be opened again."""
         self._hooks.stop()
         self._ledger.close()
-        self._notifier.settled.announce()  # who waits for a pull looks again, and hears of it
+        self._notifier.announce()  # who waits for a pull looks again, and hears of it
 
     aadd_arm, adisable_arm, aenable_arm = as_async(add_arm), as_async(disable_arm), as_async(enable_arm)
     apause, aresume, aclose = as_async(pause), as_async(resume), as_async(close)
@@ -529,22 +526,20 @@ class Campaign:
     ) -> None:
         await self.adisconnect()
 
-    def _wait(self, command: c.Ask, timeout: float | None) -> Steps[Pull | None]:
-        first = command.key is not None
-        return self._queue.ask(lambda left: once(command, left), first, timeout, self._notifier.settled)
-
     @sync
     def _next(self, given: list[OpenPull]) -> Steps[OpenPull | None]:
-        """The next pull of a loop that was given these."""
-        pull: Pull | None
+        """The next pull of a loop, which is added to those that it was `given` and has not settled."""
         try:
-            pull = yield from self._wait(c.Ask(), FORGOTTEN)
+            pull = yield from self._queue.ask(c.Ask(), FORGOTTEN)
         except (NotNow, StoreBusy):
-            mine = [pull for pull in given if not pull._settled]
+            mine = [each for each in given if not each._settled]
             under_way = {found.number for found, _ in self._ledger.find(PullFilter("open"))} if mine else set()
-            forgotten(self._state.name, [pull for pull in mine if pull.id in under_way])  # here and elsewhere
-            pull = yield from self._wait(c.Ask(), None)
-        return None if pull is None else OpenPull.of(pull, self, self._state.name)
+            forgotten(self._state.name, [each for each in mine if each.id in under_way])  # here and elsewhere
+            pull = yield from self._queue.ask(c.Ask(), None)
+        if pull is None:
+            return None
+        given[:] = [*(each for each in given if not each._settled), OpenPull.of(pull, self, self._state.name)]
+        return given[-1]
 
     _anext = as_async(_next)
 
@@ -585,8 +580,14 @@ class Campaign:
 
     def _start(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
         """Open the ledger, and see that it is the one that was meant."""
-        self._queue, self._notifier = WaitQueue(), notifier_of(store, name)
-        self._ledger = _store(store, name, opening, given)
+        self._notifier = notifier_of(store, name)
+        self._queue = WaitQueue(self._notifier)
+        if store is None and opening is not None:
+            self._ledger: Store = MemoryLedger(opening, given)
+        else:
+            from outlay.campaign.stores.transaction import SqlLedger
+
+            self._ledger = SqlLedger(store, name, opening, given)
         self._ledger.listen(self._notifier.hear)
         self._hooks = Hooks(self._ledger, name, self._notifier)
         try:
@@ -615,11 +616,3 @@ class Campaign:
 
     async def _aperform(self, step: Step) -> Any:
         return await aperform(self._ledger, self._state.name, step)
-
-
-def _store(address: str | None, name: str, opening: c.Open | None, policy: Policy | None) -> Store:
-    if address is None and opening is not None:
-        return MemoryLedger(opening, policy)
-    from outlay.campaign.stores.transaction import SqlLedger
-
-    return SqlLedger(address, name, opening, policy)

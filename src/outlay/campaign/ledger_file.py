@@ -77,12 +77,12 @@ def import_ledger(
 
     Events keep their numbers and times. Under the same name, exporting it again gives the same bytes.
     """
-    policy = None if policy is None else chosen(policy)
+    given = chosen(policy)
     with _old_file(path) as (file, title):
         ledger = LedgerFile(file, title)
         name = label("import_ledger", "name", ledger.campaign if name is None else name)
         _add(store, name, ledger)
-    return verify(store, name, policy)
+    return verify(store, name, given)
 
 
 def backup(store: str, path: str | Path) -> None:

@@ -4,7 +4,7 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -59,27 +59,28 @@ Triple = tuple[Any, Any, Any]  # as users hand it over: nothing is known of its 
 ArmSample = tuple[str, float, float]  # an arm's name, a cost and a reward
 
 
-class CampaignLimits(NamedTuple):
-    """What a campaign may spend, and on how many requests; and what an arm costs on average, where that is known."""
-
-    budget: Amount
-    requests: int | None = None
-    costs: Costs | None = None
-
-
-def agreed(arms: Arms, limits: CampaignLimits, policy: Policy, name: str, settings: Settings) -> Open:
-    """The command that opens the campaign, or BadParameter."""
+def agreed(
+    arms: Arms,
+    budget: Amount,
+    policy: Policy | None,
+    name: str,
+    settings: Settings,
+    requests: int | None = None,
+    costs: Costs | None = None,
+) -> Open:
+    """The command that opens the campaign, or BadParameter; where no policy was chosen, the default one runs it."""
     unit = Unit.named(settings.unit)
-    named = arm_terms(unit, arms, limits.costs or {})
+    if policy is None:
+        policy = policies.default() if requests is None else policies.Ration()
+    named = arm_terms(unit, arms, costs or {})
     check_policy(OWNER, "policy", policy, len(named))
     check_memory(OWNER, policy, len(named))
-    if limits.costs and "costs" not in parameters_of(policy):
-        name = type(policy).__name__
-        raise BadParameter(OWNER, "costs", f"None with {name}, which takes no mean costs: Ration does", limits.costs)
+    if costs and "costs" not in parameters_of(policy):
+        kind = type(policy).__name__
+        raise BadParameter(OWNER, "costs", f"None with {kind}, which takes no mean costs: Ration does", costs)
     terms = _terms(unit, policy, settings)
-    requests = None if limits.requests is None else requests_of(OWNER, limits.requests)
-    units = positive(unit, OWNER, "budget", limits.budget)
-    opening = Open(label(OWNER, "name", name), named, units, terms, requests)
+    most = None if requests is None else requests_of(OWNER, requests)
+    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms, most)
     check_opening(Opened(*opening))
     return opening
 
@@ -112,10 +113,10 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     )
 
 
-def chosen(policy: PolicyGiven, limits: CampaignLimits | None = None) -> Policy:
-    """The policy that a user named: an object, a name, a mapping of name and parameters, or None for the default."""
+def chosen(policy: PolicyGiven) -> Policy | None:
+    """The policy that a user named: an object, a name, or a mapping of name and parameters; None where none was."""
     if policy is None:
-        return policies.Ration() if limits is not None and limits.requests is not None else policies.default()
+        return None
     name: object = policy
     parameters: Any = {}
     if isinstance(policy, Mapping) and set(policy) <= {"name", "parameters"} and "name" in policy:
@@ -303,7 +304,7 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     if not isinstance(metadata, Mapping):
         raise BadParameter(owner, "metadata", _METADATA, metadata)
     try:
-        plain = _Plain().made(metadata, 1)
+        plain = _plain(metadata, [MOST_KEYS])
         size = len(json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     except (TypeError, ValueError, OverflowError):
         raise BadParameter(owner, "metadata", _METADATA, metadata) from None
@@ -312,40 +313,27 @@ def metadata_of(owner: str, metadata: object) -> dict[str, Any] | None:
     return plain or None
 
 
-class _Plain:
-    """Makes plain copies, and counts keys on the way, so that what is too large is not copied."""
-
-    def __init__(self) -> None:
-        self._keys = 0
-
-    def made(self, value: Any, depth: int) -> Any:
-        """ValueError for what JSON cannot say, or what is too much."""
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            if len(value) > MOST_BYTES:
-                raise ValueError("too long")
-            return str.__str__(value)
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise ValueError("not finite")
-            return float(value)
-        if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
-            return self._container(value, depth)
-        whole = operator.index(value)  # of any kind; TypeError for what is no number
-        if abs(whole) >= 2**63:
-            raise ValueError("too large")
-        return whole
-
-    def _container(self, value: Mapping[Any, Any] | Sequence[Any], depth: int) -> Any:
+def _plain(value: Any, keys_left: list[int], depth: int = 1) -> Any:
+    """A plain copy; TypeError or ValueError for what JSON cannot say, or what is too much: that is not copied."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= MOST_BYTES:
+        return str.__str__(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, (Mapping, Sequence)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         if depth > DEEPEST or len(value) > MOST_BYTES:
             raise ValueError("too deep or too long")
         if not isinstance(value, Mapping):
-            return [self.made(part, depth + 1) for part in value]
-        self._keys += len(value)
-        if self._keys > MOST_KEYS or not all(isinstance(key, str) for key in value):
+            return [_plain(part, keys_left, depth + 1) for part in value]
+        keys_left[0] -= len(value)
+        if keys_left[0] < 0 or not all(isinstance(key, str) for key in value):
             raise ValueError("too many keys, or keys that are no strings")
-        return {str.__str__(key): self.made(part, depth + 1) for key, part in value.items()}
+        return {str.__str__(key): _plain(part, keys_left, depth + 1) for key, part in value.items()}
+    whole = operator.index(value)  # of any kind; TypeError for what is no number
+    if abs(whole) >= 2**63:
+        raise ValueError("too large")
+    return whole
 
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:

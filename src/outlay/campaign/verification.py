@@ -62,7 +62,7 @@ def verify(
     """
     name = label("verify", "name", name)
     with reading(store, "verify") as connection:
-        given = None if policy is None else chosen(policy)
+        given = chosen(policy)
         check = _Check(
             StoredCampaign(connection, name), given, None if expected_head is None else _checked_head(expected_head)
         )

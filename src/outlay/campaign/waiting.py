@@ -12,18 +12,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import count
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, get_args
 from weakref import WeakValueDictionary, ref
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.records import Entry, Reply, entries
+from outlay.campaign.records import Entry, Pull, Reply, entries
 from outlay.campaign.stores.base import Store
 from outlay.checks import word
 from outlay.errors import BadParameter, NotNow, StoreBusy, StoreError
 from outlay.sansio import Steps
 
-T = TypeVar("T")
 Hook = Callable[[Entry], object]
 
 SHORTEST, LONGEST = 0.05, 1.0  # seconds from one look to the next, where another process may have changed something
@@ -56,19 +56,12 @@ Step = e.Command | list[e.Command] | WithTimeout | WaitFor  # of a list the repl
 
 def perform(ledger: Store, campaign: str, step: Step) -> Any:
     """What comes of a step, in the caller's thread; refusals are logged."""
-    if isinstance(step, list):
-        return _logged(campaign, ledger.transact(step))
-    if not isinstance(step, WaitFor):  # on the way of every ask and tell: no call more than it takes
-        command, seconds = step if isinstance(step, WithTimeout) else (step, None)
-        reply = ledger.transact((command,), seconds)[0]
-        if isinstance(reply, Exception):
-            _log_refusal(campaign, reply)
-            raise reply
-        return reply
-    try:
-        return step.future.result(step.seconds)
-    except TimeoutError:
+    if isinstance(step, WaitFor):
+        with suppress(TimeoutError):
+            step.future.result(step.seconds)
         return None
+    commands, seconds = _parts(step)
+    return _reply(campaign, step, ledger.transact(commands, seconds))
 
 
 async def aperform(ledger: Store, campaign: str, step: Step) -> Any:
@@ -76,16 +69,29 @@ async def aperform(ledger: Store, campaign: str, step: Step) -> Any:
     if isinstance(step, WaitFor):
         await asyncio.wait([asyncio.wrap_future(step.future)], timeout=step.seconds)
         return None
-    if isinstance(step, list):
-        return _logged(campaign, await ledger.atransact(step))
+    commands, seconds = _parts(step)
+    try:
+        replies = await asyncio.wait_for(ledger.atransact(commands), seconds)
+    except TimeoutError:
+        raise StoreBusy(f"campaign {campaign!r} did not answer within {seconds:g} s") from None
+    return _reply(campaign, step, replies)
+
+
+def _parts(step: e.Command | list[e.Command] | WithTimeout) -> tuple[Sequence[e.Command], float | None]:
+    """The commands of a step, and the seconds that the store has for them."""
     if isinstance(step, WithTimeout):
-        try:
-            replies = await asyncio.wait_for(ledger.atransact((step.command,)), step.seconds)
-        except TimeoutError:
-            raise StoreBusy(f"campaign {campaign!r} did not answer within {step.seconds:g} s") from None
-    else:
-        replies = await ledger.atransact((step,))
-    return answers(_logged(campaign, replies))[0]
+        return (step.command,), step.seconds
+    return (step if isinstance(step, list) else (step,)), None
+
+
+def _reply(campaign: str, step: Step, replies: list[Reply]) -> Any:
+    """The replies to a list of commands, errors among them; or the one to a command, raised if it is an error."""
+    for reply in replies:
+        if isinstance(reply, Exception):  # that no pull can be named now is no news while workers wait
+            log(logging.DEBUG if isinstance(reply, NotNow) else logging.WARNING, campaign, "refused: %s", reply)
+            if not isinstance(step, list):
+                raise reply
+    return replies if isinstance(step, list) else replies[0]
 
 
 def once(command: e.Command, seconds: float | None) -> Steps[Any]:
@@ -108,88 +114,96 @@ class WaitQueue:
     something may have changed; when it leaves with its pull, the next one becomes first, and asks at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, notifier: "Notifier") -> None:
+        self._notifier = notifier
         self._lock = threading.Lock()
-        self._taken = False
-        self._behind: deque[Future[None]] = deque()
+        self._line: deque[Future[None]] = deque()  # the first is done: it is that one's turn
 
-    def ask(
-        self, once: Callable[[float | None], Steps[T]], first: bool, timeout: float | None, changes: "ChangeCounter"
-    ) -> Steps[T]:
+    def ask(self, command: e.Ask, timeout: float | None) -> Steps[Pull | None]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
 
         In between it waits for a change, and looks again after a while, which is longer each time until there was one:
-        another process may have changed something. `once` asks, with the seconds that the store has to answer. Who is
-        to ask `first` tries before standing behind others: its pull may be there already, and they may wait for it.
+        another process may have changed something. Who asks with a key tries before standing behind others: its pull
+        may be there already, and they may wait for it.
         """
         end = None if timeout is None else time.monotonic() + timeout
         refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
-        if first or not len(self):
+
+        def attempt() -> Steps[Pull | None]:
+            return once(command, None if end is None else max(AT_LEAST, end - time.monotonic()))
+
+        def left() -> float | None:
+            seconds = None if end is None else end - time.monotonic()
+            if seconds is not None and seconds <= 0:
+                raise refusal
+            return seconds
+
+        if command.key is not None or not self._line:
             try:
-                return (yield from once(_at_the_store(end)))
+                return (yield from attempt())
             except NotNow as error:
                 refusal = error
-        turn, pause = self.join(), SHORTEST
+        turn, pause = self._join(), SHORTEST
         try:
             while not turn.done():
-                yield WaitFor(turn, _left(end, refusal))
+                yield WaitFor(turn, left())
             while True:
-                seen = changes.seen
+                seen = self._notifier.seen
                 try:
-                    return (yield from once(_at_the_store(end)))
+                    return (yield from attempt())
                 except NotNow as error:
                     refusal = error
-                left = _left(end, refusal)
-                most = refusal.retry_after if left is None else min(left, refusal.retry_after)
-                change = changes.after(seen)
+                seconds = min(pause, refusal.retry_after, left() or pause)
+                change = self._notifier.after(seen)
                 try:
-                    yield WaitFor(change, min(pause, most))
+                    yield WaitFor(change, seconds)
                 finally:
-                    changes.forget(change)
+                    self._notifier.forget(change)
                 pause = SHORTEST if change.done() else min(LONGEST, 2 * pause)
         finally:
-            self.leave(turn)
+            self._leave(turn)
 
-    def join(self) -> Future[None]:
-        """Done when it is one's turn; then `leave`, sooner or later."""
+    def _join(self) -> Future[None]:
+        """A place in the line: done when it is one's turn."""
         turn: Future[None] = Future()
         with self._lock:
-            if self._taken:
-                self._behind.append(turn)
-                return turn
-            self._taken = True
-        turn.set_result(None)
+            self._line.append(turn)
+            if turn is self._line[0]:
+                turn.set_result(None)
         return turn
 
-    def leave(self, turn: Future[None]) -> None:
-        """Make room for the next, or stop waiting for a turn that has not come."""
+    def _leave(self, turn: Future[None]) -> None:
         with self._lock:
-            if not turn.done():
-                self._behind.remove(turn)
-            elif self._behind:
-                self._behind.popleft().set_result(None)
-            else:
-                self._taken = False
+            self._line.remove(turn)
+            if self._line and not self._line[0].done():
+                self._line[0].set_result(None)
 
     def __len__(self) -> int:
-        return self._taken + len(self._behind)
+        return len(self._line)
 
 
-class ChangeCounter:
-    """Says when the ledger may have changed, to whoever waits for it in this process.
+class Notifier:
+    """Says that a campaign's ledger has changed, to whoever waits for it in this process.
 
     Changes are many and waiters few, so `announce` takes the lock only if somebody waits. None is missed: a waiter is
     in the list before it looks at the number of the last change, and that is set before the list is looked at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._waiting: list[Future[None]] = []
         self.seen = 0  # another number after each change
 
+    def hear(self, records: Sequence[e.Record]) -> None:
+        """These events were committed by this process: what somebody should know of is logged."""
+        for record in records:
+            _log_event(self._name, record.event)
+        self.announce()
+
     def announce(self) -> None:
-        """Something was written."""
+        """Whoever waits is to look again."""
         self.seen = next(self._numbers)
         if self._waiting:
             with self._lock:
@@ -216,23 +230,6 @@ class ChangeCounter:
 
     def __len__(self) -> int:
         return len(self._waiting)
-
-
-class Notifier:
-    """`written`: there are events. `settled`: among them one that may have made room for other pulls."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.written, self.settled = ChangeCounter(), ChangeCounter()
-
-    def hear(self, records: Sequence[e.Record]) -> None:
-        """These events were committed by this process: what somebody should know of is logged."""
-        settling = [record.event for record in records if type(record.event) is not e.Asked]
-        for event in settling:
-            _log_event(self._name, event)
-        self.written.announce()
-        if settling:
-            self.settled.announce()
 
 
 _shared: WeakValueDictionary[tuple[str, str], Notifier] = WeakValueDictionary()
@@ -297,7 +294,7 @@ class Hooks:
     def stop(self) -> None:
         """Call the hooks for what was written, then no more."""
         self._stopped = True
-        self._notifier.written.announce()
+        self._notifier.announce()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(LAST_CALL)
 
@@ -319,40 +316,28 @@ class Hooks:
             try:
                 hook.function(entry)
             except BaseException as error:  # a user's code: whatever it raises, sys.exit too, the others go on
-                extra, what = {"campaign": self._name}, "campaign %r: hook %r on %s raised"
-                _log.error(what, self._name, hook.function, entry.kind, exc_info=error, extra=extra)
+                message = "has a hook, %r, that raised on %s"
+                log(logging.ERROR, self._name, message, hook.function, entry.kind, error=error)
 
 
 def _work(hooks: ref[Hooks], notifier: Notifier) -> None:
     """The thread: it ends with the campaign, or when nobody has the campaign any more."""
     while True:
-        seen = notifier.written.seen
+        seen = notifier.seen
         there = hooks()
         if there is None or not there.deliver():
             return
         del there
-        change = notifier.written.after(seen)
+        change = notifier.after(seen)
         try:
             change.result(LOOK)
         except TimeoutError:
-            notifier.written.forget(change)
+            notifier.forget(change)
 
 
-def log(level: int, campaign: str, message: str, *values: object) -> None:
+def log(level: int, campaign: str, message: str, *values: object, error: BaseException | None = None) -> None:
     """Write something about a campaign to the log."""
-    _log.log(level, f"campaign %r {message}", campaign, *values, extra={"campaign": campaign})
-
-
-def _log_refusal(campaign: str, error: Exception) -> None:
-    """A command was refused; that no pull can be named now is no news while workers wait."""
-    log(logging.DEBUG if isinstance(error, NotNow) else logging.WARNING, campaign, "refused: %s", error)
-
-
-def _logged(campaign: str, replies: list[Reply]) -> list[Reply]:
-    for reply in replies:
-        if isinstance(reply, Exception):
-            _log_refusal(campaign, reply)
-    return replies
+    _log.log(level, f"campaign %r {message}", campaign, *values, exc_info=error, extra={"campaign": campaign})
 
 
 def _log_event(name: str, event: e.AnyEvent) -> None:
@@ -368,16 +353,3 @@ def _log_event(name: str, event: e.AnyEvent) -> None:
     elif isinstance(event, e.Expired):
         ending = "released" if event.charged is None else "charged"
         log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.pull, ending)
-
-
-def _at_the_store(end: float | None) -> float | None:
-    """The seconds that the store has to answer, where a wait ends then."""
-    return None if end is None else max(AT_LEAST, end - time.monotonic())
-
-
-def _left(end: float | None, refusal: NotNow) -> float | None:
-    """The seconds that are left; the refusal is raised where there are none."""
-    left = None if end is None else end - time.monotonic()
-    if left is not None and left <= 0:
-        raise refusal
-    return left

@@ -27,14 +27,7 @@ ENOUGH = 36  # lines, from which the chart is as high as it may be
 LEAST = 12  # columns of what is in the frame
 WIDE = 130  # columns, from which two tables stand side by side
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-STYLE = {
-    "open": "green",
-    "paused": "yellow",
-    "waiting": "yellow",
-    "fallback": "yellow",
-    "draining": "yellow",
-    "closed": "red",
-}
+STYLE = {"open": "green", "closed": "red", **dict.fromkeys(("paused", "waiting", "fallback", "draining"), "yellow")}
 
 
 def standing(status: Status, width: int) -> RenderableType:
@@ -124,7 +117,7 @@ def arms(status: Status, intervals: Sequence[RateInterval] | None = None) -> Tab
         "reward": aligned([arm.reward for arm in shown], 6),
         "rate": ["–" if arm.rate is None else f"{arm.rate:.4g}" for arm in shown],
     }
-    drawn = _rates(shown, [intervals[i] for i in order]) if intervals is not None else {}
+    drawn = {} if intervals is None else _rates(shown, [intervals[i] for i in order])
     more = f"… and {counted(len(status.arms) - MOST_ARMS, 'more arm')}" if len(status.arms) > MOST_ARMS else ""
     return Table(
         [*columns, *drawn],
@@ -158,11 +151,7 @@ def _rates(shown: Sequence[ArmStatus], intervals: Sequence[RateInterval]) -> dic
     ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
     finite = list(filter(math.isfinite, ends))
     low, high = min(finite, default=0.0), max(finite, default=1.0)
-    known = [math.isfinite(each.low) and math.isfinite(each.high) for each in intervals]
-    numbers = [
-        f"{each.low:.3g} to {each.high:.3g}" if is_known else "–"
-        for each, is_known in zip(intervals, known, strict=True)
-    ]
+    numbers = [f"{each.low:.3g} to {each.high:.3g}" if all(map(math.isfinite, each)) else "–" for each in intervals]
     drawn = [whisker(each, arm.rate, low, high) for each, arm in zip(intervals, shown, strict=True)]
     return {"95 %": numbers, f"{low:.3g} … {high:.3g}": drawn}
 
@@ -244,15 +233,8 @@ def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
         return Text("nothing under way\n", style="dim")
     headings = ("under way", "arm", "set aside", "since", "expires", "tags")
     rows = [
-        (
-            str(pull.id),
-            pull.arm,
-            f"{pull.reserved:,.6g}",
-            _time(pull.asked),
-            _time(pull.expires),
-            ", ".join(pull.tags),
-        )
-        for pull in pulls
+        (str(each.id), each.arm, f"{each.reserved:,.6g}", _time(each.asked), _time(each.expires), ", ".join(each.tags))
+        for each in pulls
     ]
     more = status.in_flight - len(pulls)
     notes = {"more": f"… and {more:,} more"} if more > 0 else {}
@@ -262,17 +244,11 @@ def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:
 
 def _events(entries: Sequence[Entry]) -> Table:
     headings = ("event", "at", "kind", "pull", "arm", "cost", "reward")
-    rows = [
-        (
-            str(entry.seq),
-            _time(entry.at),
-            entry.kind,
-            "" if entry.pull is None else str(entry.pull),
-            entry.arm or "",
-            *("" if amount is None else f"{amount:,.6g}" for amount in (entry.cost, entry.reward)),
-        )
-        for entry in entries[::-1]
-    ]
+    rows = []
+    for entry in entries[::-1]:
+        money = ("" if amount is None else f"{amount:,.6g}" for amount in (entry.cost, entry.reward))
+        pull = "" if entry.pull is None else str(entry.pull)
+        rows.append((str(entry.seq), _time(entry.at), entry.kind, pull, entry.arm or "", *money))
     texts = ("event", "at", "kind", "pull", "arm")
     return Table(headings, rows, drop_first=("pull", "at"), texts=texts, one_line=True)
 

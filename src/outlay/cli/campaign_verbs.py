@@ -429,39 +429,21 @@ def warm(campaign: "Campaign", file: BinaryIO, key: str | None) -> None:
     show({"samples": campaign.warm_start(samples, key), "key": key})
 
 
-@click.command(epilog=example("outlay campaign pause"))
-@changing
-def pause(campaign: "Campaign") -> None:
-    """Name no arm until `resume`; tells are still accepted."""
-    campaign.pause()
+def _without_arguments(verb: str, does: str, *then: str) -> click.Command:
+    """A verb that calls the method of this name."""
+    run = changing(lambda campaign: getattr(campaign, verb)())
+    return click.command(verb, help=does, epilog=example(f"outlay campaign {verb}", *then))(run)
 
 
-@click.command(epilog=example("outlay campaign resume"))
-@changing
-def resume(campaign: "Campaign") -> None:
-    """Name arms again."""
-    campaign.resume()
-
-
-@click.command(epilog=example("outlay campaign close"))
-@changing
-def close(campaign: "Campaign") -> None:
-    """End the campaign for good; pulls under way can still be told."""
-    campaign.close()
-
-
-@click.command(epilog=example("outlay campaign archive", "outlay campaign list --archived"))
-@changing
-def archive(campaign: "Campaign") -> None:
-    """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
-    campaign.archive()
-
-
-@click.command(epilog=example("outlay campaign restore"))
-@changing
-def restore(campaign: "Campaign") -> None:
-    """Bring back a campaign that was archived, as it was."""
-    campaign.restore()
+pause = _without_arguments("pause", "Name no arm until `resume`; tells are still accepted.")
+resume = _without_arguments("resume", "Name arms again.")
+close = _without_arguments("close", "End the campaign for good; pulls under way can still be told.")
+archive = _without_arguments(
+    "archive",
+    "Put the campaign away: it is listed no more and names no arm; pulls under way can still be told.",
+    "outlay campaign list --archived",
+)
+restore = _without_arguments("restore", "Bring back a campaign that was archived, as it was.")
 
 
 def _samples(content: bytes, title: str) -> Iterator[tuple[str, Decimal, float]]:

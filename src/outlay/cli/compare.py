@@ -119,7 +119,11 @@ def compare(ctx: click.Context, /, problem: str, listing: bool, **options: Any) 
     and problem; running the same command again plays only what is missing.
     """
     if listing:
-        _list()
+        from outlay.arms import catalogue
+
+        width = max(map(len, catalogue.names()))
+        for name in catalogue.names():
+            click.echo(f"{name:<{width}}  {catalogue.describe(name)}")
         return
     from outlay import experiments
 
@@ -142,15 +146,6 @@ def show_result(result: "Result", title: str | None = None) -> None:
         click.echo(bound)
     for note in problem_policies.notes(result.problem, result.labels):
         click.echo(note)
-
-
-def _list() -> None:
-    from outlay.arms import catalogue
-
-    names = catalogue.names()
-    width = max(map(len, names))
-    for name in names:
-        click.echo(f"{name:<{width}}  {catalogue.describe(name)}")
 
 
 def _play_problem(problem: str, names: tuple[str, ...], quiet: bool, as_json: bool, **options: Any) -> None:
@@ -195,16 +190,8 @@ def _play_file(
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted; finished cells are kept, and the same command resumes from there") from error
     if as_json:
-        show(
-            {
-                "title": experiment.title,
-                "folder": str(out),
-                "played": outcome.played,
-                "reused": outcome.reused,
-                "rows": [row.as_object() for row in outcome.rows],
-                "files": list(map(str, outcome.files)),
-            }
-        )
+        of_all = {"title": experiment.title, "folder": str(out), "played": outcome.played, "reused": outcome.reused}
+        show({**of_all, "rows": [row.as_object() for row in outcome.rows], "files": list(map(str, outcome.files))})
     elif not quiet:
         if outcome.result is not None:
             show_result(outcome.result, experiment.title)

@@ -50,10 +50,9 @@ class Summaries(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, (verb.help or "").split("\n\n", 1)[0]) for name, verb in found if verb and not verb.hidden]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            verbs = [(name, self.commands[name].help or "") for name in self.list_commands(ctx)]
+            formatter.write_dl([(name, text.split("\n\n", 1)[0]) for name, text in verbs])
 
 
 class Numbered(click.Command):
@@ -142,8 +141,12 @@ def plain(value: object) -> Any:
 
 def object_of(line: str | bytes, *keys: str) -> dict[str, Any]:
     """A JSON object with at least these keys, its numbers exact; ValueError, in a sentence, for anything else."""
+
+    def refuse(text: str) -> NoReturn:
+        raise ValueError(f"{text} is not a finite number")
+
     try:
-        value = json.loads(line, parse_float=Decimal, parse_constant=_no_number)
+        value = json.loads(line, parse_float=Decimal, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON: {error}") from None
     except RecursionError:
@@ -151,10 +154,6 @@ def object_of(line: str | bytes, *keys: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not set(keys) <= value.keys():
         raise ValueError(f"it must be a JSON object with {', '.join(keys)}")
     return value
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a finite number")
 
 
 def console() -> "Console":

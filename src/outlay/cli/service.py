@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from msgspec.structs import asdict
 
 from outlay.cli.options import Summaries, example, in_store, show
 from outlay.errors import OutlayError
@@ -115,7 +116,7 @@ def audit(store: str, limit: int) -> None:
     from outlay.service.auth import KeyStore
 
     for entry in KeyStore(store).entries(limit):
-        show({**entry._asdict(), "at": _time(entry.at)})
+        show({**asdict(entry), "at": entry.at.isoformat(timespec="seconds")})
 
 
 def _shown(key: "Key") -> dict[str, object]:

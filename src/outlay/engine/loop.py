@@ -7,44 +7,37 @@ Since no policy here looks at either, one run yields every pair.
 
 All state lives in arrays, so that the loop can stop after a slice of pulls and be resumed with nothing lost:
 that is how a progress bar moves and Ctrl-C returns at once.
+
+In hard mode no run passes its budget (`engine/choose_arm.py`): it ends when no arm fits or no request is left.
+Since its last pulls depend on the budget, it serves one budget alone.
 """
 
-from collections.abc import Callable
 from types import EllipsisType
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outlay.engine.choose_arm import (
+    NONE_FITS,
+    Affordable,
+    ChoiceCache,
+    Drawing,
+    Floats,
+    Rng,
+    decide,
+    decide_within,
+    forget,
+)
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run_pool import Words
-from outlay.formulas.argmax import Now, best_by_sample, best_by_score, log_of
-from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
-from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
-from outlay.policies.protocol import (
-    Chooser,
-    Compared,
-    KindName,
-    LeaderMemory,
-    Memory,
-    Opening,
-    Phased,
-    Policy,
-    Sampled,
-    Scored,
-    SequentialMemory,
-    policy_kind,
-)
+from outlay.policies.protocol import Memory, Policy
 
-Floats = NDArray[np.float64]
-Rng = np.random.Generator
-Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
 Index = int | slice | tuple[slice, ...] | EllipsisType
 
-# Entries of Standing.marks: the run's pulls, the budgets it has passed, an arm it chose that does not exist (0: none),
+# Entries of RunState.marks: the run's pulls, the budgets it has passed, an arm it chose that does not exist (0: none),
 # its row, and the pulls of all runs.
 PULLS, PASSED, STRAY, RUN, MADE = range(5)
-# Entries of Standing.totals: two sums, each with Kahan's running correction.
+# Entries of RunState.totals: two sums, each with Kahan's running correction.
 SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 
 
@@ -53,32 +46,6 @@ class Arms(Protocol):
 
     def pull(self, arm: int, rng: Drawing, /) -> tuple[float, float]:
         """Draw an arm's cost and reward."""
-
-
-class ChoiceCache(NamedTuple):
-    """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
-
-    scores: ScoreBounds  # for policies with a score and a phase
-    known: LeaderBounds  # for policies that compare every arm with the leader
-
-    @staticmethod
-    def start(arms: int) -> "ChoiceCache":
-        """Room for this many arms."""
-        return ChoiceCache(ScoreBounds.start(arms), LeaderBounds.start(arms))
-
-
-class Affordable(NamedTuple):
-    """What hard mode needs: which arms fit into what is left of the budget. Nobody else reads it."""
-
-    dearest: Floats  # [arm]: the most that a pull can cost
-    totals: Floats  # [arm, 2]: cost and reward so far
-    arms: Counts  # [place]: those that fit
-    pulls: Counts  # [place]: theirs
-
-    @staticmethod
-    def start(arms: int) -> "Affordable":
-        """Room for this many arms."""
-        return Affordable(np.zeros(arms), np.zeros((arms, 2)), np.zeros(arms, np.int64), np.zeros(arms, np.int64))
 
 
 class SeedStates(NamedTuple):
@@ -98,13 +65,14 @@ class RunState(NamedTuple):
     totals: Floats  # [4]: spent and earned so far
     marks: Counts  # [5]
     cache: ChoiceCache
-    affordable: Affordable
+    affordable: Affordable | None  # in hard mode
 
     @staticmethod
-    def start(arms: int) -> "RunState":
-        """Before the first run."""
+    def start(arms: int, dearest: Floats | None = None) -> "RunState":
+        """Before the first run; in hard mode, where a pull of each arm costs at most so much."""
         pulls, totals, marks = np.zeros(arms, np.int64), np.zeros(4), np.zeros(5, np.int64)
-        return RunState(pulls, totals, marks, ChoiceCache.start(arms), Affordable.start(arms))
+        affordable = None if dearest is None else Affordable.start(dearest)
+        return RunState(pulls, totals, marks, ChoiceCache.start(arms), affordable)
 
 
 class Crossings(NamedTuple):
@@ -116,7 +84,7 @@ class Crossings(NamedTuple):
 
     @staticmethod
     def blank(runs: int, budgets: int, arms: int) -> "Crossings":
-        """Affordable for so many runs, all zeros.
+        """Room for so many runs, all zeros.
 
         >>> Crossings.blank(runs=5, budgets=2, arms=3).pulls.shape
         (5, 2, 3)
@@ -134,100 +102,43 @@ class Crossings(NamedTuple):
             mine[...] = theirs
 
 
-def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng) -> int:
-    """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
-    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, cache, rng)
-
-
-def decide_lazily(
-    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `score` and `phase`."""
-    return lazy_best_by_score(policy, memory, pulls, n, cache.scores)
-
-
-def decide_by_score(
-    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `score` alone."""
-    return best_by_score(policy, memory, pulls, log_of(n))
-
-
-def decide_by_sample(
-    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `sample`."""
-    return best_by_sample(policy, memory, pulls, log_of(n), rng)
-
-
-def decide_by_excess(
-    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `excess`."""
-    return lazy_best_by_excess(policy, memory, pulls, cache.known)
-
-
-def decide_by_opening(
-    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy that opens arms: their order is drawn before the first pull."""
-    if n == 0:
-        memory.shuffle(rng)
-    return lazy_best_of_opened(policy, memory, pulls, cache.known)
-
-
-def decide_by_choose(
-    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `choose`."""
-    return policy.choose(memory, Now(n, log_of(n), spent), rng)
-
-
-# `decide` for each way of `protocol.POLICY_KINDS`; which of the classes of policies each takes, numba checks.
-DECIDE: dict[KindName, Callable[..., int]] = {
-    "lazy score": decide_lazily,
-    "score": decide_by_score,
-    "sample": decide_by_sample,
-    "excess": decide_by_excess,
-    "opening": decide_by_opening,
-    "choose": decide_by_choose,
-}
-
-
-def way_to_decide(policy: type) -> Callable[..., int]:
-    """The function above that serves a class of policies."""
-    return DECIDE[policy_kind(policy).name]
-
-
 def advance(
-    rng: Rng, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    cache: ChoiceCache, budgets: Floats, requests: Counts, out_pulls: Counts, out_cost: Floats, out_reward: Floats,
-    stop: int,
+    rng: Drawing, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, out_pulls: Counts,
+    out_cost: Floats, out_reward: Floats, stop: int,
 ) -> None:  # fmt: skip
-    """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full."""
+    """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full.
+
+    In hard mode, where a run has one budget, it also ends when no arm fits.
+    """
     n, passed = marks[PULLS], marks[PASSED]
     spent, spent_low = totals[SPENT], totals[SPENT_LOW]
     earned, earned_low = totals[EARNED], totals[EARNED_LOW]
     forget(cache)
+    if affordable is not None and n == 0:
+        affordable.totals[:] = 0.0
+    ended = False
     while passed < len(budgets) and n < stop and not memory.full():
-        arm = decide(policy, memory, pulls, spent, n, cache, rng)
+        if affordable is not None:
+            arm = decide_within(policy, memory, pulls, spent, spent_low, n, cache, affordable, budgets[0], rng)
+        else:
+            arm = decide(policy, memory, pulls, spent, n, cache, rng)
         if arm < 0 or arm >= len(pulls):
-            marks[STRAY] = arm  # never 0, which is always an arm
-            break
-        cost, reward = world.pull(arm, rng)
-        memory.observe(arm, cost, reward)
-        pulls[arm] += 1
-        n += 1
-        # Kahan: a billion small costs must still add up to the budget.
-        term = cost - spent_low
-        total = spent + term
-        spent_low = (total - spent) - term
-        spent = total
-        term = reward - earned_low
-        total = earned + term
-        earned_low = (total - earned) - term
-        earned = total
-        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed]):
+            ended = arm == NONE_FITS
+            if not ended:
+                marks[STRAY] = arm  # never 0, which is always an arm
+                break
+        else:
+            cost, reward = world.pull(arm, rng)
+            memory.observe(arm, cost, reward)
+            pulls[arm] += 1
+            n += 1
+            spent, spent_low = added(spent, spent_low, cost)
+            earned, earned_low = added(earned, earned_low, reward)
+            if affordable is not None:
+                affordable.totals[arm, 0] += cost
+                affordable.totals[arm, 1] += reward
+        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed] or ended):
             for k in range(len(pulls)):
                 out_pulls[passed, k] = pulls[k]
             out_cost[passed] = spent
@@ -238,10 +149,15 @@ def advance(
     totals[EARNED], totals[EARNED_LOW] = earned, earned_low
 
 
-def forget(cache: ChoiceCache) -> None:
-    """Begin anew: another run, or the same one with its memory changed."""
-    forget_score_bounds(cache.scores)
-    forget_leader_bounds(cache.known)
+def added(total: float, low: float, term: float) -> tuple[float, float]:
+    """The total and what rounding has added to it too much, by Kahan: a billion small costs must add up to the budget.
+
+    >>> added(1e16, 0.0, 1.0)
+    (1e+16, -1.0)
+    """
+    term -= low
+    after = total + term
+    return after, (after - total) - term
 
 
 def begin(seed_states: SeedStates, state: RunState) -> None:
@@ -273,7 +189,7 @@ def play(
         if before == 0:
             begin(seed_states, state)
         advance(
-            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, limits.budgets,
+            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable, limits.budgets,
             limits.requests, crossings.pulls[row], crossings.cost[row], crossings.reward[row], min(before + limit, cap),
         )  # fmt: skip
         made = marks[PULLS] - before

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
-from outlay.engine.hard_budget import NONE_FITS, dearest_of_all, decide_within
+from outlay.engine.choose_arm import NONE_FITS, Affordable, ChoiceCache, decide_within, forget
 from outlay.engine.limits import UNLIMITED, Limits, Mode
-from outlay.engine.loop import Affordable, ChoiceCache, forget
 from outlay.engine.task import Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, require
 from outlay.policies import Fixed
@@ -143,15 +142,13 @@ def trace(
     policy, memory = with_limits(policy, budget, requests), check_memory("trace", policy, len(problem))
     pulls, cache = np.zeros(len(problem), np.int64), ChoiceCache.start(len(problem))
     forget(cache)
-    affordable = Affordable.start(len(problem))
-    affordable.dearest[:] = [support_of(law).cost_high if mode == "hard" else -math.inf for law in problem.arms]
+    dearest = [support_of(law).cost_high if mode == "hard" else -math.inf for law in problem.arms]
+    affordable = Affordable.start(np.array(dearest))
     spent, n = 0.0, 0
     while spent <= budget and (requests is None or n < requests):
         if memory.full():
             memory = memory.enlarged()
-        arm = decide_within(
-            policy, memory, pulls, spent, 0.0, n, cache, affordable, dearest_of_all(affordable), budget, rng
-        )  # fmt: skip
+        arm = decide_within(policy, memory, pulls, spent, 0.0, n, cache, affordable, budget, rng)
         if arm == NONE_FITS:
             return
         if not 0 <= arm < len(pulls):

@@ -140,8 +140,7 @@ class Batch:
         try:
             player = self._idle.pop()
         except IndexError:
-            player = _Player.make(self.program, len(task.problem))
-            player.state.affordable.dearest[:] = task.dearest if task.hard else 0.0
+            player = _Player.make(self.program, task)
         player.state.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
         return _Running(player, player.seed_states._replace(seeds=seeds), Crossings.blank(*task.crossings.pulls.shape))
@@ -198,9 +197,10 @@ class _Player:
     grew: bool = False
 
     @classmethod
-    def make(cls, program: Program, arms: int) -> "_Player":
+    def make(cls, program: Program, task: Task) -> "_Player":
         """For programs whose runs are not alone, a generator and a memory that the loop can set back."""
-        memory, state, nothing = program.memory(), RunState.start(arms), np.zeros((1, 4), np.uint64)
+        memory, nothing = program.memory(), np.zeros((1, 4), np.uint64)
+        state = RunState.start(len(task.problem), task.dearest if task.hard else None)
         if program.alone:
             seed_states = SeedStates(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0])
             return cls(np.random.default_rng(0), memory, memory, seed_states, state)

@@ -1,12 +1,13 @@
-"""From a request to a function and back: who may call it, what body and query may say, the answer in JSON.
+"""From a request to a function and back: check the key, decode body and query, encode the answer.
 
-A route is a function whose annotations say what it takes and returns. From the same tables come the server's paths, the
-check of who may call what, and the OpenAPI document.
+A route is a function whose signature says what it takes and returns. Routing, access checks and the OpenAPI document
+all come from the same tables.
 """
 
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
 from inspect import signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
@@ -22,7 +23,7 @@ from outlay.errors import NoCampaign
 from outlay.service import auth
 from outlay.service.campaigns import OpenCampaigns
 from outlay.service.problems import Refused, problem_of
-from outlay.service.schemas import encode
+from outlay.service.schemas import AuditEntry, encode
 
 T = TypeVar("T")
 Handler = Callable[..., Awaitable[Any]]
@@ -32,7 +33,7 @@ SAFE = ("GET", "HEAD")
 
 
 class Route(NamedTuple):
-    """What can be called: `scope` is what a key must allow, None where none is needed."""
+    """What can be called; `scope` is what the key must allow, None if no key is needed."""
 
     method: str
     path: str
@@ -44,23 +45,18 @@ class Route(NamedTuple):
     statuses: tuple[int, ...]  # the usual one first
     media: str  # of the answer
 
-    @property
-    def changes(self) -> bool:
-        """Whether it changes something that an admin answers for."""
-        return self.scope == "admin" and self.method != "GET"
 
-
-class Parameters(msgspec.Struct):
-    """What a handler takes beside the request, by name."""
+class RouteParameters(msgspec.Struct):
+    """Base of the types made from the parameters of handlers."""
 
 
 class RouteTable(list[Route]):
-    """Routes that belong together."""
+    """A list of routes, filled by a decorator."""
 
     def route(
         self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
     ) -> Callable[[H], H]:
-        """Add a function: what it takes beside the request are the fields of the body, or of the query of a GET.
+        """Add a handler. Its parameters after the request are the fields of the body, or of the query of a GET.
 
         A parameter named `body` is the whole body.
         """
@@ -76,7 +72,7 @@ class RouteTable(list[Route]):
                     (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
                     for each in given
                 ]
-                taken = defstruct(name, fields, bases=(Parameters,), forbid_unknown_fields=True)
+                taken = defstruct(name, fields, bases=(RouteParameters,), forbid_unknown_fields=True)
             body, query = (None, taken) if method == "GET" else (taken, None)
             self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
             return handler
@@ -85,36 +81,37 @@ class RouteTable(list[Route]):
 
 
 class ApiRequest(Request):
-    """What a handler is handed: who calls, about which campaign, and what was said."""
+    """The request as a handler gets it, with the caller's key and the campaign."""
 
     key: auth.Key
-    campaign: Campaign  # that it is about
+    campaign: Campaign  # the one in the path
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
     ) -> None:
         super().__init__(scope, receive, send)
         self.campaigns, self.key_cache = campaigns, key_cache
-        self.status: int | None = None  # of the answer, where it is not the usual one
+        self.status: int | None = None  # of the answer, if not the usual one
 
     @property
     def name(self) -> str:
-        """The name of the campaign that it is about."""
+        """The name of the campaign in the path."""
         return str(self.path_params["campaign"])
 
     @property
     def address(self) -> str:
-        """Where the caller is."""
+        """The address of the caller."""
         return "" if self.client is None else self.client.host
 
-    async def still_allowed(self) -> bool:
-        """Whether the caller's key is still one."""
-        return await self.key_cache.still_valid(self.key)
-
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of a long wait; it is given up where the caller has gone, or the service stops."""
+        """The result of a long wait, which is given up when the caller disconnects or the service stops."""
+
+        async def disconnected() -> None:
+            while (await self.receive())["type"] != "http.disconnect":
+                continue
+
         task = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(disconnected(self.receive))
+        gone = asyncio.ensure_future(disconnected())
         stopping = asyncio.ensure_future(self.campaigns.stopping.wait())
         try:
             await asyncio.wait({task, gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -127,36 +124,31 @@ class ApiRequest(Request):
             await asyncio.gather(task, gone, stopping, return_exceptions=True)
 
 
-async def disconnected(receive: Receive) -> None:
-    """Until the caller has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        continue
-
-
 class Endpoint:
-    """A route as an application of ASGI."""
+    """A route as an ASGI application."""
 
     def __init__(self, route: Route, campaigns: OpenCampaigns, keys: auth.KeyCache) -> None:
         self.route, self._campaigns, self._keys = route, campaigns, keys
         self._body = None if route.body is None else msgspec.json.Decoder(route.body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check, decode, call, encode."""
+        """Check the key, decode the request, call the handler, encode the answer."""
         route = self.route
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
-        arguments: dict[str, Any] = {}
+        given: Any = None
         if route.query is not None:
-            arguments = asdict(_query(request, route.query))
-        if self._body is not None:
-            body = self._body.decode(await self._read(request))
-            arguments = asdict(body) if isinstance(body, Parameters) else {"body": body}
+            given = _query(request, route.query)
+        elif self._body is not None:
+            given = self._body.decode(await self._read(request))
+        whole = {} if given is None else {"body": given}
+        arguments = asdict(given) if isinstance(given, RouteParameters) else whole
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)
             answer = await route.handler(request, **arguments)
         except Exception as error:
-            await self._record(request, problem_of(error).status)  # what an admin tried is on record, too
+            await self._record(request, problem_of(error).status)  # failed attempts are recorded too
             raise
         status = request.status or route.statuses[0]
         await self._record(request, status)
@@ -164,12 +156,12 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _authorize(self, request: ApiRequest) -> None:
-        """See that the caller may do this; what a key may not see is not there."""
+        """Check that the caller may do this; a campaign that the key may not see does not exist for it."""
         wanted = self.route.scope
         if wanted is None:
             return
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        by_cookie = scheme.lower() != "bearer"  # which a browser sends by itself
+        by_cookie = scheme.lower() != "bearer"  # which a browser sends on its own
         token = request.cookies.get(auth.COOKIE, "") if by_cookie else token.strip()
         request.key = await self._keys.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
@@ -183,7 +175,7 @@ class Endpoint:
             raise Refused("forbidden", f"this needs a key with the scope {wanted!r}")
 
     async def _read(self, request: ApiRequest) -> bytes:
-        """The body; Refused where it is too large, or no JSON."""
+        """The body; Refused if it is too large or not JSON."""
         most = self._campaigns.settings.most_bytes
         body = b""
         async for part in request.stream():
@@ -195,15 +187,14 @@ class Endpoint:
         return body or b"{}"
 
     async def _record(self, request: ApiRequest, status: int) -> None:
-        """Keep what an admin did."""
         route = self.route
-        if route.changes:
-            said = f"{route.method} {route.path}", request.path_params.get("campaign"), status
-            await self._keys.record(auth.AuditEntry(auth.now(), request.key.id, *said, request.scope["outlay.request"]))
+        if route.scope == "admin" and route.method != "GET":
+            act, campaign = f"{route.method} {route.path}", request.path_params.get("campaign")
+            number: str = request.scope["outlay.request"]
+            await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 
 
-def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:
-    """What the query says."""
+def _query(request: ApiRequest, wanted: type[RouteParameters]) -> RouteParameters:
     given = request.query_params
     if len(given) < len(given.multi_items()):
         raise Refused("bad_request", "the query says something twice")

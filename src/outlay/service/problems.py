@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from outlay import errors
-from outlay.service.schemas import ProblemDetails, PullAnswer, answer
+from outlay.service.schemas import ProblemDetails
 
 MEDIA = "application/problem+json"
 
@@ -42,7 +42,7 @@ KINDS = {  # by code: the status and the title
 
 
 class Refused(Exception):
-    """A request is refused by a rule of the service."""
+    """The service refuses a request."""
 
     def __init__(self, code: str, detail: str = "", retry_after: float | None = None, allow: str = "") -> None:
         super().__init__(code, detail, retry_after, allow)
@@ -50,7 +50,7 @@ class Refused(Exception):
 
 
 def problem(code: str, detail: str = "", retry_after: float | None = None, **more: Any) -> ProblemDetails:
-    """The problem of this code.
+    """The problem with this code.
 
     >>> problem("no_key").status
     401
@@ -60,7 +60,7 @@ def problem(code: str, detail: str = "", retry_after: float | None = None, **mor
 
 
 def problem_of(error: BaseException) -> ProblemDetails:
-    """The problem that an error is to whoever asked.
+    """The problem that the caller is told for an error.
 
     >>> problem_of(errors.NotNow("4 pulls are under way", 0.25)).retry_after
     0.25
@@ -69,8 +69,7 @@ def problem_of(error: BaseException) -> ProblemDetails:
         case Refused():
             return problem(error.code, error.detail, error.retry_after)
         case errors.PullOver():
-            pull = None if error.pull is None else answer(PullAnswer, error.pull)
-            return problem("pull_over", str(error), pull=pull)
+            return problem("pull_over", str(error), pull=error.pull)
         case errors.NothingTold():
             return problem("nothing_told", str(error), arms=list(error.arms))
         case errors.CampaignConflict():

@@ -25,7 +25,7 @@ pulled little more often than its own radius asks for.
 
 import math
 from functools import lru_cache
-from typing import NamedTuple, assert_never, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from outlay.checks import Vector
 from outlay.errors import BadParameter, NotCovered
 from outlay.formulas.confidence import STABLE
 from outlay.policies import UCBB1, UCBB2, UCBB2C, UCBM1
-from outlay.theory.arm_rates import cost_table, rates, suboptimal
+from outlay.theory.arm_rates import cost_table, rates
 
 Bounded = UCBB1 | UCBB2 | UCBB2C  # policies that are told bounds on costs and rewards
 Covered = Bounded | UCBM1
@@ -71,16 +71,8 @@ class GaussianMoments(NamedTuple):
 def covering_theorem(problem: Problem, policy: object, constants: str, owner: str = "covering_theorem") -> str:
     """The theorem that covers `policy` on `problem`; `NotCovered` names the first assumption that fails.
 
-    `constants` is "printed" or "proved": the proofs of `pull_bounds` need less in some places, more in others. A
-    subclass of a policy may score differently and is not covered. `owner` is named where a parameter is bad.
-
-    >>> from outlay.arms import catalogue
-    >>> problem = catalogue.load("G")
-    >>> covering_theorem(problem, UCBB1(**problem.second_moments()), "printed")
-    'Theorem 1 (Gaussian)'
-    >>> covering_theorem(problem, UCBB2(cost_bound=3.0, reward_bound=3.0), "printed")
-    Traceback (most recent call last):
-    outlay.errors.NotCovered: Theorem 4 needs costs in [0, 3] by its cost_bound; those of 'arm 0' are in [-inf, inf]
+    `constants` is "printed" or "proved": the proofs of `pull_bounds` need less in some places, more in others.
+    `owner` is named where a parameter is bad.
     """
     checked_problem(owner, problem)
     require_constants(owner, constants)
@@ -89,13 +81,39 @@ def covering_theorem(problem: Problem, policy: object, constants: str, owner: st
         case UCBB1():
             return _ucb_b1(known, problem, proved)
         case UCBM1():
-            return _ucb_m1(known, problem, proved)
+            tails = np.array([tails_of(law).cost for law in problem.arms])
+            need = "Theorem 2 needs costs with a moment of order above 2; {} has moments of order below {} only"
+            _require(problem, tails <= 2.0, need, tails)
+            wild = ~np.isfinite(problem.second_moments()["var_reward"])
+            _require(problem, wild, "Theorem 2 needs Var(R) < ∞; {} has ∞")
+            _require_told(problem, HEAVY_TAILED, known)
+            _require_common(problem, HEAVY_TAILED, known, proved)
+            return HEAVY_TAILED
         case UCBB2():
-            return _ucb_b2(known, problem, proved)
+            theorem = UNKNOWN_VARIANCES
+            _require_bounds(problem, theorem, known, low=(0.0, 0.0))
+            if not proved:
+                moments = problem.second_moments()
+                scale, cov = np.sqrt(moments["var_cost"]) * np.sqrt(moments["var_reward"]), moments["cov"]
+                correlated = np.abs(cov) > _ROUNDING * scale
+                _require(
+                    problem, correlated, theorem + " needs uncorrelated pairs; those of {} have covariance {:g}", cov
+                )
         case UCBB2C():
-            return _ucb_b2c(known, problem, proved)
-        case never:
-            assert_never(never)
+            theorem = UNKNOWN_CORRELATION
+            _require_bounds(problem, theorem, known, low=(0.0, 0.0))
+            if proved:
+                _require_known_slopes(problem, known)
+            else:
+                slope = np.abs(rates(problem).slope)
+                steep = slope > known.slope_bound * (1.0 + _ROUNDING)
+                need = f"{theorem} needs slope_bound ≥ |ω_k|; it is {known.slope_bound:g}, and that of {{}} is {{:g}}"
+                _require(problem, steep, need, slope)
+    if not proved:  # Var(X_k) > 0 where the constants divide by it
+        constant = (problem.second_moments()["var_cost"] == 0) & (problem.gaps > 0)
+        _require(problem, constant, theorem + " needs Var(X) > 0; the cost of {} is constant")
+    _require_common(problem, theorem, known, proved)
+    return theorem
 
 
 def covered(policy: object) -> Covered:
@@ -121,7 +139,6 @@ def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
         _require_bounds(problem, theorem, policy, low=(-policy.cost_bound, -policy.reward_bound))
     _require_told(problem, theorem, policy)
     _require_common(problem, theorem, policy, proved)
-    _require_factor(theorem, policy)
     wanted = 0.5 if gaussian else 2.0
     if proved:
         least = least_level(policy.factor) if gaussian else 4.0
@@ -134,44 +151,6 @@ def _ucb_b1(policy: UCBB1, problem: Problem, proved: bool) -> str:
     elif policy.chosen_factor != wanted:
         raise NotCovered(f"{theorem} needs variance_factor = {wanted:g}; got {policy.chosen_factor:g}")
     return theorem
-
-
-def _ucb_m1(policy: UCBM1, problem: Problem, proved: bool) -> str:
-    tails = np.array([tails_of(law).cost for law in problem.arms])
-    need = "Theorem 2 needs costs with a moment of order above 2; {} has moments of order below {} only"
-    _require(problem, tails <= 2.0, need, tails)
-    _require(problem, ~np.isfinite(problem.second_moments()["var_reward"]), "Theorem 2 needs Var(R) < ∞; {} has ∞")
-    _require_told(problem, HEAVY_TAILED, policy)
-    _require_common(problem, HEAVY_TAILED, policy, proved)
-    return HEAVY_TAILED
-
-
-def _ucb_b2(policy: UCBB2, problem: Problem, proved: bool) -> str:
-    _require_bounds(problem, UNKNOWN_VARIANCES, policy, low=(0.0, 0.0))
-    if not proved:
-        moments = problem.second_moments()
-        var_cost, var_reward, cov = moments["var_cost"], moments["var_reward"], moments["cov"]
-        correlated = np.abs(cov) > _ROUNDING * np.sqrt(var_cost) * np.sqrt(var_reward)
-        _require(problem, correlated, "Theorem 4 needs uncorrelated pairs; those of {} have covariance {:g}", cov)
-        _require_spread(problem, UNKNOWN_VARIANCES)
-    _require_common(problem, UNKNOWN_VARIANCES, policy, proved)
-    _require_factor(UNKNOWN_VARIANCES, policy)
-    return UNKNOWN_VARIANCES
-
-
-def _ucb_b2c(policy: UCBB2C, problem: Problem, proved: bool) -> str:
-    _require_bounds(problem, UNKNOWN_CORRELATION, policy, low=(0.0, 0.0))
-    if proved:
-        _require_known_slopes(problem, policy)
-    else:
-        slope = np.abs(rates(problem).slope)
-        steep = slope > policy.slope_bound * (1.0 + _ROUNDING)
-        need = f"Theorem 5 needs slope_bound ≥ |ω_k|; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
-        _require(problem, steep, need, slope)
-        _require_spread(problem, UNKNOWN_CORRELATION)
-    _require_common(problem, UNKNOWN_CORRELATION, policy, proved)
-    _require_factor(UNKNOWN_CORRELATION, policy)
-    return UNKNOWN_CORRELATION
 
 
 def _require(problem: Problem, fails: NDArray[np.bool_], words: str, *values: Vector) -> None:
@@ -209,19 +188,20 @@ def _require_told(problem: Problem, theorem: str, policy: UCBB1 | UCBM1) -> None
 
 
 def _require_common(problem: Problem, theorem: str, policy: Covered, proved: bool) -> None:
-    """What every theorem needs: rates that the estimate can show, a small enough b, and (printed) ω_k ≤ r_k."""
+    """What every theorem needs: rewards ≥ 0, a small b, the paper's factor, (printed) ω_k ≤ r_k."""
     found = rates(problem)
     rewards = problem.mean_rewards
     _require(problem, rewards < 0, theorem + " needs mean rewards ≥ 0; that of {} is {:g}", rewards)
     costly = policy.min_cost > found.mean_cost / 2.0
-    need = (
-        f"{theorem} needs min_cost ≤ half of every mean cost; it is {policy.min_cost:g}, and {{}} has mean cost {{:g}}"
-    )
-    _require(problem, costly, need, found.mean_cost)
+    need = f"min_cost ≤ half of every mean cost; it is {policy.min_cost:g}, and {{}} has mean cost {{:g}}"
+    _require(problem, costly, f"{theorem} needs {need}", found.mean_cost)
     if not proved:
         steep = found.slope > found.rate + _ROUNDING * np.abs(found.rate)
         need = theorem + " needs slopes ω_k ≤ r_k; the slope of {} is {:g} and its rate {:g}"
         _require(problem, steep, need, found.slope, found.rate)
+    if not isinstance(policy, UCBM1) and not _TEXT <= policy.factor <= _APPENDIX * (1.0 + _ROUNDING):
+        need = "a factor from 1.4 (the paper's text) to 1.78 (its appendix)"
+        raise NotCovered(f"{theorem} needs {need}; got {policy.factor:g}")
 
 
 def _require_known_slopes(problem: Problem, policy: UCBB2C) -> None:
@@ -236,19 +216,6 @@ def _require_known_slopes(problem: Problem, policy: UCBB2C) -> None:
     _require(problem, low, f"the proof for UCBB2C needs {words}", needed)
 
 
-def _require_factor(theorem: str, policy: Bounded) -> None:
-    if not _TEXT <= policy.factor <= _APPENDIX * (1.0 + _ROUNDING):
-        words = f"a factor from 1.4 (the paper's text) to 1.78 (its appendix); got {policy.factor:g}"
-        raise NotCovered(f"{theorem} needs {words}")
-
-
-def _require_spread(problem: Problem, theorem: str) -> None:
-    """Var(X_k) > 0 where the constants divide by it."""
-    variance = problem.second_moments()["var_cost"]
-    constant = (variance == 0) & np.isin(np.arange(len(problem)), suboptimal(problem))
-    _require(problem, constant, theorem + " needs Var(X) > 0; the cost of {} is constant")
-
-
 def _residual_reach(problem: Problem) -> NDArray[np.float64]:
     """The largest |Z − E[Z]| that the support of each arm allows, Z = R − ωX."""
     x_low, x_high, r_low, r_high = np.array([support_of(law) for law in problem.arms]).T
@@ -261,11 +228,7 @@ def _residual_reach(problem: Problem) -> NDArray[np.float64]:
 
 
 def least_level(factor: float) -> float:
-    """2/c_f², above which α·L must be: where it is less, regret can be a power of B.
-
-    >>> round(least_level(1.4), 3), round(least_level(1.28), 3)
-    (1.741, 2.0)
-    """
+    """2/c_f², above which α·L must be: where it is less, regret can be a power of B."""
     return 2.0 * ((1.0 + factor * STABLE) / factor) ** 2
 
 
@@ -302,28 +265,16 @@ def _lost(best: GaussianMoments, below: float, factor: float, exponent: float) -
     spread = best.spread(max(abs(best.slope), abs(rate - best.slope)))
     wide = max(spread / below, 2.0 * math.sqrt(best.var_cost)) * (1.0 + factor * STABLE) / best.mean_cost  # 1/m
     most = 1.5 * wide * wide / exponent
-    logs = _logs()
+    logs, nodes, weights = _grids()
     terms = np.minimum(1.0, most * np.exp(-exponent * logs) / logs)
-    return float(terms.sum()) + most * _tail(exponent)
-
-
-@lru_cache(maxsize=1)
-def _logs() -> Vector:
-    """Of the j that are summed."""
-    logs: Vector = np.log(np.arange(2.0, _SUMMED + 1.0))
-    return logs
-
-
-def _tail(exponent: float) -> float:
-    """∫ dx/(x^e·ln x) from the last term of the sum on: E₁(z) = ∫ exp(−e^t) dt from ln z on, z = (e−1)·ln of it."""
+    # The rest: ∫ dx/(x^e·ln x) from the last j on is E₁(z) = ∫ exp(−e^t) dt from ln z on, z = (e−1)·ln j.
     low, high = math.log((exponent - 1.0) * math.log(_SUMMED)), math.log(_NEVER)
-    nodes, weights = _gauss()
     half = 0.5 * max(0.0, high - low)
-    return float(half * (weights @ np.exp(-np.exp(low + half * (1.0 + nodes)))))
+    tail = float(half * (weights @ np.exp(-np.exp(low + half * (1.0 + nodes)))))
+    return float(terms.sum()) + most * tail
 
 
 @lru_cache(maxsize=1)
-def _gauss() -> tuple[Vector, Vector]:
-    """Nodes and weights of the rule of Gauss and Legendre."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return nodes, weights
+def _grids() -> tuple[Vector, Vector, Vector]:
+    """The logarithms of the j that are summed; nodes and weights of Gauss and Legendre for the rest."""
+    return np.log(np.arange(2.0, _SUMMED + 1.0)), *np.polynomial.legendre.leggauss(_NODES)

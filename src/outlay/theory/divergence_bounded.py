@@ -27,14 +27,13 @@ _REACH = 8.5  # standard normals beyond this have probability 2e-17
 _DENSITY, _MOST = 5.0, 40.0  # grid points per unit of a standard normal
 _FINER = 8.0  # the knots between which Beta quantiles are interpolated lie this much closer
 
-
-Tabled = Bernoulli | Constant | Discrete | Empirical
-
 _STEEPEST = 1e300  # what stands for an infinite slope
 _DEAR = 1e6  # of rp, where costs must nearly vanish
 
 _CLOSE = 0.02  # nearer to 0 the series is exact, and the difference is not
 _POWERS = range(10, 1, -1)
+
+Tabled = Bernoulli | Constant | Discrete | Empirical
 
 
 class Points(NamedTuple):
@@ -73,9 +72,8 @@ def kl_inf(points: Points, shortfall: float, rate: float, edge: Edge, worth: flo
     points = Points(*(vector("kl_inf", name, part) for name, part in zip(Points._fields, points, strict=True)))
     edge = Edge(*(vector("kl_inf", f"{name} of the edge", part) for name, part in zip(Edge._fields, edge, strict=True)))
     if len({len(part) for part in points}) > 1 or len({len(part) for part in edge}) > 1:
-        raise BadParameter(
-            "kl_inf", "points and edge", "as many rewards, and probabilities, as costs", len(points.costs)
-        )
+        allowed = "as many rewards, and probabilities, as costs"
+        raise BadParameter("kl_inf", "points and edge", allowed, len(points.costs))
     if points.probabilities.min() < 0 or abs(math.fsum(points.probabilities) - 1.0) > 1e-6:
         raise BadParameter("kl_inf", "probabilities", "≥ 0, with a sum of 1", points.probabilities)
     shortfall = real("kl_inf", "shortfall", shortfall, above=0)
@@ -144,37 +142,24 @@ def _capped(edge: Edge, rate: float) -> bool:
 
 
 def on_its_outcomes(law: Tabled, rate: float, worth: float = 0.0) -> float:
-    """D* among the laws on the outcomes of the table, those of probability 0 included.
-
-    >>> on_its_outcomes(Bernoulli(cost=0.5, reward=0.25), 1.0)
-    0.065406017970...
-    """
+    """D* among the laws on the outcomes of the table, those of probability 0 included."""
     points = _table(law)
     return nearest(law, points, Edge(points.costs, points.rewards), rate, worth)
 
 
 def on_its_box(law: Tabled | Beta | Uniform, rate: float, worth: float = 0.0) -> float:
-    """D* among all laws on the smallest box that holds every pair.
-
-    >>> on_its_box(Uniform(cost_low=0, cost_high=2, reward_low=0, reward_high=1), 1.0)
-    0.278730468943...
-    """
+    """D* among all laws on the smallest box that holds every pair."""
     x_low, x_high, r_low, r_high = law.support()
     box = Edge(np.array([x_low, x_low, x_high, x_high]), np.array([r_low, r_high, r_low, r_high]))
     return nearest(law, outcomes(law), box, rate, worth)
 
 
 def outcomes(law: AnyLaw) -> Points:
-    """The outcomes of a law with their probabilities, or a fine grid that stands for them; `NotCovered` for others.
-
-    >>> outcomes(Constant(cost=2.0, reward=1.0))
-    Points(costs=array([2.]), rewards=array([1.]), probabilities=array([1.]))
-    """
+    """The outcomes of a law with their probabilities, or a fine grid that stands for them; `NotCovered` for others."""
     return _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law)
 
 
 def _table(law: AnyLaw) -> Points:
-    """The outcomes with their probabilities."""
     match law:
         case Bernoulli(p, q, both=both):
             chances = np.array([max(0.0, 1 - p - q + both), q - both, p - both, both])
@@ -193,6 +178,9 @@ def _grid(law: Beta | Uniform) -> Points:
 
     Steps get shorter for the U-shaped Betas, whose quantile function is nearly a step (1e-4 for the most extreme ones).
     """
+    from scipy.interpolate import CubicSpline
+    from scipy.special import ndtr
+
     density = _DENSITY
     if isinstance(law, Beta):
         cost, reward = (law.cost, law.cost_sd, law.cost_bound), (law.reward, law.reward_sd, law.reward_bound)
@@ -204,32 +192,23 @@ def _grid(law: Beta | Uniform) -> Points:
     z, v = z[inside], v[inside]
     weights = np.exp(-0.5 * (z * z + v * v))
     c = law.copula if isinstance(law, Beta) else 2.0 * math.sin(law.correlation * math.pi / 6.0)
-    costs, rewards = _quantiles(law, z, c * z + math.sqrt((1.0 - c) * (1.0 + c)) * v, density)
-    return Points(costs, rewards, weights / weights.sum())
-
-
-def _quantiles(law: Beta | Uniform, z: Vector, w: Vector, density: float) -> tuple[Vector, Vector]:
-    """The cost at the normals z and the reward at the normals w."""
-    from scipy.interpolate import CubicSpline
-    from scipy.special import ndtr
-
+    w = c * z + math.sqrt((1.0 - c) * (1.0 + c)) * v
     if isinstance(law, Uniform):
-        costs = law.cost_low + (law.cost_high - law.cost_low) * ndtr(z)
-        return costs, law.reward_low + (law.reward_high - law.reward_low) * ndtr(w)
-    knots = np.arange(-_REACH, _REACH, 1.0 / (_FINER * density))
-    read = [
-        CubicSpline(knots, [beta_quantile(table, at) for at in knots]) for table in (law.cost_table, law.reward_table)
-    ]
-    return law.cost_bound * np.clip(read[0](z), 0.0, 1.0), law.reward_bound * np.clip(read[1](w), 0.0, 1.0)
+        costs = law.cost_low + (law.cost_high - law.cost_low) * np.asarray(ndtr(z))
+        rewards = law.reward_low + (law.reward_high - law.reward_low) * np.asarray(ndtr(w))
+    else:
+        knots = np.arange(-_REACH, _REACH, 1.0 / (_FINER * density))
+        tables = law.cost_table, law.reward_table
+        read = [CubicSpline(knots, [beta_quantile(table, at) for at in knots]) for table in tables]
+        costs = law.cost_bound * np.clip(read[0](z), 0.0, 1.0)
+        rewards = law.reward_bound * np.clip(read[1](w), 0.0, 1.0)
+    return Points(costs, rewards, weights / weights.sum())
 
 
 def independent(law: Bernoulli, rate: float, worth: float = 0.0) -> float:
     """D* = min kl(p, t) + kl(q, rt + ν) over t, the chance of a cost: convex, so where the slope is 0, or at an end.
 
     Searched for d = t − p ≤ 0; with m = rp + ν − q the shortfall, the chance of a reward changes by m + rd.
-
-    >>> independent(Bernoulli(cost=0.5, reward=0.25), 1.0)
-    0.067644151137...
     """
     from scipy.optimize import brentq
 
@@ -284,11 +263,7 @@ def _slope(p: float, change: float) -> float:
 
 
 def binary_kl(p: float, change: float) -> float:
-    """kl(p, p + d) = −p L(−d/p) − (1−p) L(d/(1−p)) with L(x) = ln(1 − x) + x, whose terms tend to ±d at p = 0, 1.
-
-    >>> binary_kl(0.5, 0.25), 0.5 * math.log(4 / 3)
-    (0.143841036225..., 0.143841036225...)
-    """
+    """kl(p, p + d) = −p L(−d/p) − (1−p) L(d/(1−p)) with L(x) = ln(1 − x) + x, whose terms tend to ±d at p = 0, 1."""
     one = -p * log_remainder(-change / p) if p > 0 else change
     zero = -(1 - p) * log_remainder(change / (1 - p)) if p < 1 else -change
     return float(one + zero)
@@ -298,9 +273,6 @@ def log_remainder(x: ArrayLike) -> Vector:
     """ln(1 − x) + x = −x²/2 − x³/3 − …, without cancellation for small x; −∞ at 1.
 
     Divergences are sums of it, which stay exact however close the two laws are.
-
-    >>> float(log_remainder(1e-9))
-    -5.0000000033...e-19
     """
     x = np.asarray(x, dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):

@@ -74,21 +74,21 @@ class _Pairs(NamedTuple):
 
 
 def cherian(law: Gamma, rate: float, worth: float = 0.0) -> float:
-    """D* with the shapes and the correlation known.
-
-    >>> from outlay.theory.divergence_gaussian import known_shapes
-    >>> tied, free = (Gamma(cost=1.0, reward=0.5, cost_sd=0.5, reward_sd=0.25, correlation=c) for c in (1e-9, 0.0))
-    >>> round(cherian(tied, 1.0), 6), round(known_shapes(free, 1.0), 6)
-    (0.471132, 0.471132)
-    """
-    shapes = _shapes(law)
+    """D* with the shapes and the correlation known."""
+    c, rests = law.shared_shape, (law.cost_shape, law.reward_shape)
+    if c + max(rests) > _LARGEST:
+        raise NotCovered(f"its law is a correlated Gamma of shape {c + max(rests):.3g}; the sums are for up to 1000")
+    p, q = (rest if rest > _SMALLEST * (c + rest) else 0.0 for rest in rests)
+    if min(p, q) > 0 and p + q < max(_LEAST, _LEAST_SHARE * c):
+        only = f"only {p + q:.2g} of its shapes is not shared"
+        raise NotCovered(f"its law is a Gamma of a correlation so near 1 that {only}")
+    shapes = c, p, q
     rise, excess = rise_of(law, rate, worth, 0.0), law.reward - rate * law.cost
     equal = math.log(worth) - math.log(excess) if worth > 0 and excess > 0 else math.inf  # the u with w(u) = u
-    _, p, q = shapes
     if p == 0 and equal == math.inf:
         return math.inf
     if p == q == 0:
-        return gamma_kl(shapes[0], equal)
+        return gamma_kl(c, equal)
     low, high = (equal, equal + rise) if p == 0 else (-2.0 * rise, min(rise, equal) if q == 0 else rise)
     fixed = p == 0, q == 0 and high == equal
     return _least(lambda u: scaled_kl(shapes, u, rise_of(law, rate, worth, u)), low, high, fixed)
@@ -97,24 +97,19 @@ def cherian(law: Gamma, rate: float, worth: float = 0.0) -> float:
 def scaled_kl(shapes: tuple[float, float, float], u: float, w: float) -> float:
     """KL from the law of these shapes (c, p, q) to the one whose scales are larger by exp(u) and exp(w)."""
     c, p, q = shapes
-    if min(p, q) > 0:
-        return summed_kl(shapes, u, w)
-    if p == 0:
-        u, w, p = w, u, q
-    return math.inf if w < u else p * u + c * w + (p + c) * math.expm1(-u) - (p - 1.0) * _mean_log(c, p, w - u)
-
-
-def _shapes(law: Gamma) -> tuple[float, float, float]:
-    """(c, p, q), of which p and q are 0 where they are no more than rounding."""
-    c, rests = law.shared_shape, (law.cost_shape, law.reward_shape)
-    if c + max(rests) > _LARGEST:
-        raise NotCovered(f"its law is a correlated Gamma of shape {c + max(rests):.3g}; the sums are for up to 1000")
-    p, q = (rest if rest > _SMALLEST * (c + rest) else 0.0 for rest in rests)
-    if min(p, q) > 0 and p + q < max(_LEAST, _LEAST_SHARE * c):
-        raise NotCovered(
-            f"its law is a Gamma of a correlation so near 1 that only {p + q:.2g} of its shapes is not shared"
-        )
-    return c, p, q
+    if min(p, q) == 0:
+        if p == 0:
+            u, w, p = w, u, q
+        return math.inf if w < u else p * u + c * w + (p + c) * math.expm1(-u) - (p - 1.0) * _mean_log(c, p, w - u)
+    pairs = _pairs(shapes, u, w)
+    here = log_density(shapes, pairs.x, pairs.y, pairs.v) + pairs.area
+    there = log_density(shapes, pairs.x - u, pairs.y - w, pairs.moved) - u - w + pairs.area
+    ratio = here - there
+    small = np.abs(ratio) < 1e-2
+    close = np.where(small, ratio, 0.0)
+    remainder = close * close / 2.0 * (1.0 - close / 3.0 * (1.0 - close / 4.0 * (1.0 - close / 5.0)))
+    weights = np.exp(here)
+    return float(np.where(small, weights * remainder, weights * (ratio - 1.0) + np.exp(there)).sum())
 
 
 def _mean_log(c: float, p: float, apart: float) -> float:
@@ -148,19 +143,6 @@ def _least(kl: Callable[[float], float], low: float, high: float, fixed: tuple[b
     return max(0.0, min(float(best.fun), *found))
 
 
-def summed_kl(shapes: tuple[float, float, float], u: float, w: float) -> float:
-    """KL from the law of these shapes (c, p, q), all > 0, to the one whose scales are larger by exp(u) and exp(w)."""
-    pairs = _pairs(shapes, u, w)
-    here = log_density(shapes, pairs.x, pairs.y, pairs.v) + pairs.area
-    there = log_density(shapes, pairs.x - u, pairs.y - w, pairs.moved) - u - w + pairs.area
-    ratio = here - there
-    small = np.abs(ratio) < 1e-2
-    close = np.where(small, ratio, 0.0)
-    remainder = close * close / 2.0 * (1.0 - close / 3.0 * (1.0 - close / 4.0 * (1.0 - close / 5.0)))
-    weights = np.exp(here)
-    return float(np.where(small, weights * remainder, weights * (ratio - 1.0) + np.exp(there)).sum())
-
-
 def log_density(shapes: tuple[float, float, float], x: Vector, y: Vector, v: Vector) -> Vector:
     """The logarithm of f at (eˣ, eʸ), v = y − x being given for itself: it may be tiny."""
     c, p, q = shapes
@@ -174,7 +156,12 @@ def log_density(shapes: tuple[float, float, float], x: Vector, y: Vector, v: Vec
 
 def _shared(c: float, p: float, q: float, m: Vector, gap: Vector) -> Vector:
     """The logarithm of ∫ s^(c−1)·(1−s)^(p−1)·(1−se^(−gap))^(q−1)·e^(ms) ds, over logit of s, or of s^c where c < 1."""
-    power, step = min(1.0, c), min(_INNER, _INNER_PEAK / math.sqrt(1.0 + c)) / _wide(c, c + min(p, q))
+    m_shape = c + min(p, q)
+    if c >= 1.0:  # the sum must be finer where it is far from 0 in z that terms are largest: at s of about c/m_shape
+        wide = 1.3 * math.hypot(1.0, math.log(m_shape / c) / math.pi)  # dz = π·cosh(t)·dt, at π·sinh(t) = ln(m/c)
+    else:
+        wide = max(1.0, max(1.0, math.log1p(m_shape)) * math.hypot(1.0, math.log(c) / math.pi) / 1.5)
+    power, step = min(1.0, c), min(_INNER, _INNER_PEAK / math.sqrt(1.0 + c)) / wide
     t = np.arange(-math.asinh(_DEPTH / math.pi), math.asinh(_DEPTH / (math.pi * min(1.0, p))) + step, step)
     z = math.pi * np.sinh(t)
     log_s = -np.logaddexp(0.0, -z) / power
@@ -197,13 +184,6 @@ def _shared(c: float, p: float, q: float, m: Vector, gap: Vector) -> Vector:
         top = terms.max(axis=1)
         found[rows] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
     return found
-
-
-def _wide(c: float, m: float) -> float:
-    """How much finer the sum over s must be where it is far from 0 in z that terms are largest: at s of about c/m."""
-    if c >= 1.0:
-        return 1.3 * math.hypot(1.0, math.log(m / c) / math.pi)  # dz = π·cosh(t)·dt, at π·sinh(t) = ln(m/c)
-    return max(1.0, max(1.0, math.log1p(m)) * math.hypot(1.0, math.log(c) / math.pi) / 1.5)
 
 
 def _pairs(shapes: tuple[float, float, float], u: float, w: float) -> _Pairs:
@@ -255,12 +235,7 @@ def _steep(value: float) -> float:
 
 
 def downton(law: Exponential, rate: float, worth: float = 0.0) -> float:
-    """D* with the correlation known; ∞ at correlation 1, where cost and reward are always in proportion.
-
-    >>> from outlay.theory.divergence_gaussian import exponentials
-    >>> downton(Exponential(1.0, 0.5, 1e-9), 1.0), exponentials(Exponential(1.0, 0.5), 1.0)
-    (0.11778303..., 0.11778303...)
-    """
+    """D* with the correlation known; ∞ at correlation 1, where cost and reward are always in proportion."""
     from scipy.optimize import minimize_scalar
 
     if law.correlation == 1:
@@ -284,9 +259,8 @@ def downton_kl(correlation: float, u: float, w: float) -> float:
         return summed_downton_kl(correlation, u, w)
     from numpy.polynomial.chebyshev import chebval
 
-    return (_remainder(u) + _remainder(w)) / (1.0 - correlation) + t * t * float(
-        chebval(t / _TABLED, _shared_series(correlation))
-    )
+    shared = t * t * float(chebval(t / _TABLED, _shared_series(correlation)))
+    return (_remainder(u) + _remainder(w)) / (1.0 - correlation) + shared
 
 
 def summed_downton_kl(correlation: float, u: float, w: float) -> float:

@@ -21,6 +21,8 @@ from outlay.checks import Vector, real, vector
 from outlay.errors import BadParameter, NotCovered, needed
 from outlay.theory.divergence_bounded import binary_kl, log_remainder
 
+_Kl = Callable[[float], float]  # by how much a logarithmic scale moves
+
 _ROUNDING = 1e-12  # relative difference of two products that are equal
 
 _PRECISION = 1e-9  # of the minimiser; the minimum is then right to the square of that
@@ -50,9 +52,6 @@ def known_covariance(law: Gaussian, rate: float, worth: float = 0.0) -> float:
     the half-plane has a negative cost, no point on a single edge of the cone is nearest (the mean's own cost is
     positive), which leaves the corner: no law's mean, but laws come arbitrarily near it. Not so for a singular
     covariance, whose means lie on a line: ∞ unless it meets the cone beside the corner.
-
-    >>> known_covariance(Gaussian(1.0, 0.5, 0.5, 0.5), 1.0), known_covariance(Gaussian(1.0, 0.5, 0.5, 0.5), 0.5, 0.5)
-    (0.25, 0.4)
     """
     shortfall = rate * law.cost + worth - law.reward
     covariance = law.correlation * law.cost_sd * law.reward_sd
@@ -90,9 +89,6 @@ def unknown_covariance(law: Gaussian, rate: float, worth: float = 0.0) -> float:
 
     For a mean at distance d the cheapest covariance is Σ + ddᵀ, and leaves KL = ½ ln(1 + dᵀΣ⁻¹d), which grows with the
     Mahalanobis distance: the nearest mean is the same. A singular covariance keeps its line, and D = ∞ stays ∞.
-
-    >>> unknown_covariance(Gaussian(1.0, 0.5, 0.5, 0.5), 1.0)
-    0.202732554054...
     """
     return 0.5 * math.log1p(2 * known_covariance(law, rate, worth))
 
@@ -103,9 +99,6 @@ def known_spread(law: StudentT, rate: float, worth: float = 0.0) -> float:
     With δ the distance by the scale matrix Σ(ν−2)/ν and κ = δ²/ν, the average of ln(1 + |T − δ|²/ν) over the direction
     of T leaves KL = (ν+2)/2 · E ln(½(A + κ + √((A−κ)² + 4κ))/A), A = U^(−2/ν) with U uniform. As ν → ∞ this is δ²/2,
     and for small δ it is (ν+2)/(ν+4) of that.
-
-    >>> known_spread(StudentT(1.0, 0.5, 0.5, 0.5, tail=1e9), 1.0), known_covariance(Gaussian(1.0, 0.5, 0.5, 0.5), 1.0)
-    (0.2499999..., 0.25)
     """
     gaussian = Gaussian(law.cost, law.reward, law.cost_sd, law.reward_sd, law.correlation)
     half = known_covariance(gaussian, rate, worth)
@@ -137,21 +130,13 @@ def known_cost(law: Linear, rate: float, worth: float = 0.0) -> float:
     """D* = (rμ + ν − E[R])²/(2 noise_sd²): cost law and noise known, the line unknown; it is cheapest to raise it.
 
     Moving intercept and slope by a and b costs E(a + bX)²/(2 noise_sd²), at least (a + bμ)²/(2 noise_sd²).
-
-    >>> from outlay.arms import Pareto
-    >>> known_cost(Linear(Pareto(1.0, 1.0), slope=0.5, noise_sd=0.5), 1.0)
-    0.5
     """
     cost, reward, *_ = law.moments()
     return (rate * cost + worth - reward) ** 2 / (2 * law.noise_sd**2) if law.noise_sd > 0 else math.inf
 
 
 def as_gaussian(law: Linear) -> Gaussian:
-    """The same law, for a Gaussian or constant cost, by its means, standard deviations and correlation.
-
-    >>> as_gaussian(Linear(Gaussian(1.0, 0.0, 0.5, 0.0), slope=2.0))
-    Gaussian(cost=1.0, reward=2.0, cost_sd=0.5, reward_sd=1.0, correlation=1.0)
-    """
+    """The same law, for a Gaussian or constant cost, by its means, standard deviations and correlation."""
     cost, reward, var_cost, var_reward, cov = law.moments()
     spread = math.sqrt(var_cost) * math.sqrt(var_reward)
     correlation = max(-1.0, min(1.0, cov / spread)) if spread > 0 else 0.0
@@ -161,30 +146,18 @@ def as_gaussian(law: Linear) -> Gaussian:
 
 
 def exponentials(law: Exponential, rate: float, worth: float = 0.0) -> float:
-    """Independent exponentials; where ν = 0, D* = ln((1 + s)²/(4s)), s = r_k/r.
-
-    >>> exponentials(Exponential(cost=1.0, reward=0.5), 1.0), math.log(1.5**2 / 2)
-    (0.117783035656..., 0.117783035656...)
-    """
+    """Independent exponentials; where ν = 0, D* = ln((1 + s)²/(4s)), s = r_k/r."""
     return _nearest(law, rate, worth, partial(gamma_kl, 1.0), partial(gamma_kl, 1.0))
 
 
 def known_shapes(law: Gamma, rate: float, worth: float = 0.0) -> float:
-    """Independent gammas of known shapes a and b; where ν = 0, D* = (a+b) ln((a + bs)/(a+b)) − b ln s, s = r_k/r.
-
-    >>> known_shapes(Gamma(cost=1.0, reward=0.5, cost_sd=0.5, reward_sd=0.25), 1.0), 4 * math.log(1.5**2 / 2)
-    (0.471132142625..., 0.471132142625...)
-    """
+    """Independent gammas of known shapes a and b; where ν = 0, D* = (a+b) ln((a + bs)/(a+b)) − b ln s, s = r_k/r."""
     a, b = (law.cost / law.cost_sd) ** 2, (law.reward / law.reward_sd) ** 2
     return _nearest(law, rate, worth, partial(gamma_kl, a), partial(gamma_kl, b))
 
 
 def known_tails(law: Pareto, rate: float, worth: float = 0.0) -> float:
-    """Independent Paretos of known tail indices.
-
-    >>> known_tails(Pareto(cost=1.0, reward=0.5), 1.0)
-    0.07...
-    """
+    """Independent Paretos of known tail indices."""
     return _nearest(law, rate, worth, partial(pareto_kl, law.cost_tail), partial(pareto_kl, law.reward_tail))
 
 
@@ -194,10 +167,6 @@ def known_log_covariance(law: Lognormal, rate: float, worth: float = 0.0) -> flo
     The pairs (u, w) of better laws are a convex set, so its distance is that of the farthest half-plane that holds it.
     At the slope p of w, the share of rX in rX + ν, that is w − pu ≥ w(0) − kl(p, p₀), p₀ = rX/(rX + ν), hence
     D* = max_p (w(0) − kl(p, p₀))²/(2 Var(ln R − p ln X)): a concave over a convex function, which has one peak.
-
-    >>> law = Lognormal(cost=1.0, reward=0.5, cost_sd=1.0, reward_sd=0.5)
-    >>> known_log_covariance(law, 1.0), math.log(2) / 4  # both logarithms have variance ln 2
-    (0.173286795139..., 0.173286795139...)
     """
     from scipy.optimize import brentq, minimize_scalar
 
@@ -229,13 +198,7 @@ def rise_of(law: Exponential | Gamma | Lognormal | Pareto, rate: float, worth: f
     return math.log1p((shortfall + rate * law.cost * math.expm1(u)) / law.reward)
 
 
-def _nearest(
-    law: Exponential | Gamma | Pareto,
-    rate: float,
-    worth: float,
-    cost_kl: Callable[[float], float],
-    reward_kl: Callable[[float], float],
-) -> float:
+def _nearest(law: Exponential | Gamma | Pareto, rate: float, worth: float, cost_kl: _Kl, reward_kl: _Kl) -> float:
     """The least of cost_kl(u) + reward_kl(w(u)) over u ≤ 0, which is convex in u; a reward need not fall."""
     from scipy.optimize import minimize_scalar
 

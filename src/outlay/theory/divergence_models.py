@@ -167,9 +167,8 @@ def _chosen(law: AnyLaw, name: str | None) -> Model:
     if not offered:
         if isinstance(law, Remembered):
             raise NotCovered(f"its law {law} is known by name only, and its code would have to say")
-        raise NotCovered(
-            f"its law is {type(law).__name__}, which has no formula here and no divergence(rate) of its own"
-        )
+        reason = "has no formula here and no divergence(rate) of its own"
+        raise NotCovered(f"its law is {type(law).__name__}, which {reason}")
     if name is None:
         return offered[0]
     for model in offered:

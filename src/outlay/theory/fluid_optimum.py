@@ -2,9 +2,9 @@
 
     f(c) = max Σ_k p_k·E[R_k]  over  Σ_k p_k·E[X_k] ≤ c,  Σ_k p_k ≤ 1,  p ≥ 0,      c = B/N
 
-is the upper concave hull of the arms' points (E[X], E[R]) and the origin, flat to the right: `pricing.py` finds
-the edge over c. No policy earns more than N·f(c), apart from what it overspends (docs/requests.md). With N = ∞ this is
-the paper's problem: f(0) = 0, the price of money is r*, and a request is worth nothing.
+is the upper concave hull of the arms' points (E[X], E[R]) and the origin, flat to the right. No policy earns more than
+N·f(c), apart from what it overspends (docs/requests.md). With N = ∞ this is the paper's problem: f(0) = 0, the price of
+money is r*, and a request is worth nothing.
 
 Where regret comes from when a budget and requests are to be used up is an identity, by Wald:
 
@@ -120,12 +120,7 @@ def gaps_at(problem: Problem, price: float, worth: float) -> Vector:
 
 
 def bend(problem: Problem, arm: int) -> Bend:
-    """The slopes of the hull at an arm on it, from all other points and the origin.
-
-    >>> from outlay.arms import Constant, Problem
-    >>> bend(Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)]), 2)
-    Bend(before=0.5, after=0.0)
-    """
+    """The slopes of the hull at an arm on it, from all other points and the origin."""
     costs, rewards = np.append(problem.mean_costs, 0.0), np.append(problem.mean_rewards, 0.0)
     across, up = costs - costs[arm], rewards - rewards[arm]
     slopes = np.divide(up, across, out=np.zeros_like(up), where=across != 0)
@@ -135,13 +130,7 @@ def bend(problem: Problem, arm: int) -> Bend:
 
 
 def vertex(problem: Problem, budget: float, requests: float) -> int | None:
-    """The arm of the edge at whose mean cost the hull bends and c is, but for rounding; None inside an edge.
-
-    >>> from outlay.arms import Constant, Problem
-    >>> problem = Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)])
-    >>> vertex(problem, 400.0, 100), vertex(problem, 410.0, 100)
-    (1, None)
-    """
+    """The arm of the edge at whose mean cost the hull bends and c is, but for rounding; None inside an edge."""
     found, c = fluid(problem, budget, requests), per_request("vertex", budget, requests)
     for arm in (found.low, found.high):
         if arm is not None and 0 < c < math.inf and abs(problem.mean_costs[arm] - c) <= TIE * c:
@@ -151,12 +140,7 @@ def vertex(problem: Problem, budget: float, requests: float) -> int | None:
 
 
 def right_prices(problem: Problem, budget: float, requests: float) -> list[Price]:
-    """The prices that are right: one pair inside an edge; at a vertex the two between which all are, less money first.
-
-    >>> from outlay.arms import Constant, Problem
-    >>> right_prices(Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)]), 400.0, 100)
-    [Price(price=1.0, worth=2.0), Price(price=0.5, worth=4.0)]
-    """
+    """The right prices: one pair inside an edge; at a vertex the two between which all are, less money first."""
     found, arm = fluid(problem, budget, requests), vertex(problem, budget, requests)
     if arm is None:
         return [Price(found.price, found.worth)]
@@ -166,11 +150,7 @@ def right_prices(problem: Problem, budget: float, requests: float) -> list[Price
 
 
 def per_request(owner: str, budget: float, requests: float) -> float:
-    """C = B/N, once both are checked: numbers above 0, of which one may be infinite.
-
-    >>> per_request("fluid", 10.0, math.inf), per_request("fluid", math.inf, 10)
-    (0.0, inf)
-    """
+    """C = B/N, once both are checked: numbers above 0, of which one may be infinite."""
     for name, value in (("budget", budget), ("requests", requests)):
         if value != math.inf:
             real(owner, name, value, above=0)
@@ -243,26 +223,19 @@ def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
         return 0.0
     total, root = 0.0, math.sqrt(requests)
     for arm in (found.low, found.high):
-        slopes = None if arm is None else bend(problem, arm)
-        if arm is None or slopes is None or slopes.before == math.inf:
+        if arm is None or (slopes := bend(problem, arm)).before == math.inf:
             continue  # the origin, or an arm that c > 0 does not come near as N grows
-        sigma = _steadiest(problem, arm)
+        cost = problem.mean_costs[arm]
+        same = (problem.mean_costs == cost) & (problem.mean_rewards == problem.mean_rewards[arm])
+        sigma = math.sqrt(float(problem.second_moments()["var_cost"][same].min()))
         if sigma == 0:
             continue
         if sigma == math.inf:
             name = problem.names[arm]
             raise NotCovered(f"no fluid loss: it is for costs of finite variance, and arm {name!r} has none")
-        distance = abs(c - float(problem.mean_costs[arm])) * root / sigma
-        total += (slopes.before - slopes.after) * sigma * root * _left_over(distance)
+        z = abs(c - float(cost)) * root / sigma
+        faded = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) - 0.5 * z * math.erfc(
+            z / math.sqrt(2)
+        )  # φ(z) − z·Φ(−z)
+        total += (slopes.before - slopes.after) * sigma * root * faded
     return total
-
-
-def _steadiest(problem: Problem, arm: int) -> float:
-    """The least standard deviation of a cost among the arms at the point of `arm`."""
-    same = (problem.mean_costs == problem.mean_costs[arm]) & (problem.mean_rewards == problem.mean_rewards[arm])
-    return math.sqrt(float(problem.second_moments()["var_cost"][same].min()))
-
-
-def _left_over(z: float) -> float:
-    """φ(z) − z·Φ(−z) for z ≥ 0: by how much the positive part of a unit normal around −z exceeds 0 on average."""
-    return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) - 0.5 * z * math.erfc(z / math.sqrt(2))

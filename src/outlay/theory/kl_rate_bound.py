@@ -89,16 +89,12 @@ class Tilted(NamedTuple):
 
 
 def kl_rate_pulls(problem: Problem, policy: KLRate, budget: float) -> dict[int, float]:
-    """Bounds on E[T_k(N(B))] for the arms with a gap: the least over ε and θ, and never more than the budget buys.
-
-    >>> from outlay.arms import Bernoulli, Problem
-    >>> problem = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.05)])
-    >>> {arm: round(most) for arm, most in kl_rate_pulls(problem, KLRate("one", "exact", 1.0), 1e6).items()}
-    {1: 638}
-    """
-    require_kl_rate(problem, policy)
+    """Bounds on E[T_k(N(B))] for the arms with a gap: the least over ε and θ, and never more than the budget buys."""
+    _require_kl_rate(problem, policy)
     found, arms = rates(problem), [_arm(law) for law in problem.arms]
-    bound, (less, more) = policy.known_bound, _slack(policy, len(arms))
+    bound, k = policy.known_bound, len(arms)
+    # l − less ≤ g(l) ≤ l + more for every l > 0
+    less, more = {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(k), math.log1p(1.0 / k))}[policy.schedule]
     largest = max(support_of(law).cost_high for law in problem.arms)
     pulls = {}
     for k in suboptimal(problem):
@@ -115,7 +111,7 @@ def kl_rate_pulls(problem: Problem, policy: KLRate, budget: float) -> dict[int, 
     return pulls
 
 
-def require_kl_rate(problem: Problem, policy: KLRate) -> None:
+def _require_kl_rate(problem: Problem, policy: KLRate) -> None:
     """`NotCovered`, with the first assumption that fails."""
     if policy.evidence != "exact" or policy.reward_bound is None:
         raise NotCovered("the theorem on KLRate is about evidence='exact' with a reward_bound")
@@ -135,11 +131,6 @@ def _arm(law: AnyLaw) -> ArmLaw:
     square = 1.0 + moments.var_cost / moments.mean_cost**2
     free = float(points.probabilities[points.costs == 0].sum())
     return ArmLaw(points, moments.mean_cost, square, free)
-
-
-def _slack(policy: KLRate, arms: int) -> tuple[float, float]:
-    """The d and d' with l − d ≤ g(l) ≤ l + d' for every l > 0."""
-    return {"one": (0.0, 0.0), "half": (5.0, 0.0), "plus": (math.log(arms), math.log1p(1.0 / arms))}[policy.schedule]
 
 
 def _judged(arm: ArmLaw, rate: float, bound: float, budget: float, more: float) -> float:
@@ -164,15 +155,14 @@ def _judged(arm: ArmLaw, rate: float, bound: float, budget: float, more: float) 
 def _lost(best: ArmLaw, rate: float, bound: float, largest: float, weight: float, budget: float) -> list[Lost]:
     """Two bounds on what mistakes about the best arm cost (Lemmas 3a and 3b), each with what the code adds; or none."""
     decay, spend = _tilts(best.points, rate, bound)
-    x, r, _ = best.points
-    w = (r - rate * x) / bound
+    w = (best.points.rewards - rate * best.points.costs) / bound
     with np.errstate(over="ignore", invalid="ignore"):
         gamma, xi = np.maximum(decay[:, 1:], decay[:, :-1]), np.maximum(spend[:, 1:], spend[:, :-1])
         tilted = Tilted(gamma, xi, _CELLS, decay[:, 0], float(w.min()), float(w.max()))
         if not tilted.first < 1.0:
             return []  # a dear outcome is too rare for every θ of the grid
-        sums = Lost(weight * (summed_mistakes(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
-        once = at_most_once(tilted, largest, weight, budget, KEPT_EXACTLY)
+        sums = Lost(weight * (_summed_mistakes(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
+        once = _at_most_once(tilted, largest, weight, budget, KEPT_EXACTLY)
     free = _freely(best, rate, bound, largest)
     return [Lost(each.spend + weight * free.spend, each.times + free.times) for each in (sums, once)]
 
@@ -234,7 +224,7 @@ def _summed_free(base: float | Vector, factor: Vector) -> float:
     return total + (float(terms[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else math.inf)
 
 
-def summed_mistakes(tilted: Tilted) -> float:
+def _summed_mistakes(tilted: Tilted) -> float:
     """Σ E[H_t; A_t] over t, with the price 1 + U√(2Qt/π) up to U and t + 1 beyond (Lemma 3a); at U = 0 it is Lemma 3.
 
     ∫₀ᵁ ξ(1/(U(1−γ)²) + √(2Q(1+γ)/π)/(1−γ)^(5/2)) du + ∫_U^1 2ξ/(1−γ)³ du/(1−U).
@@ -257,7 +247,7 @@ def summed_mistakes(tilted: Tilted) -> float:
     return min(found)
 
 
-def at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, kept: int) -> Lost:
+def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, kept: int) -> Lost:
     """E[min(B, weight·max H_t)] over stretches of t, and the chance of a mistake in each, summed over them (Lemma 3b).
 
     With Y_t the mean of tilted L_t over a part of [0, 1], a supermartingale, and a the bound on weight·H_t with E[Y] of

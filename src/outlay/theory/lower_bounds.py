@@ -58,7 +58,7 @@ class FiniteBound(NamedTuple):
     pulls: dict[str, float]  # by arm with a gap: its mean number of pulls is at least this
 
 
-class FiniteCases(NamedTuple):
+class _Cases(NamedTuple):
     """A row per arm with a gap, and what is tried for it: D, εb, b and the chance p."""
 
     arms: list[int]
@@ -114,21 +114,19 @@ def lower_bound(
         raise BadParameter("lower_bound", "sharp", "True with requests: the paper prints no bound for them", sharp)
     if model is not None and not any(has_model(law, model) for law in problem.arms):
         raise BadParameter("lower_bound", "model", "one that an arm has", model)
-    at = prices_of(problem, budget, requests)
-    gaps, distances = gaps_of(problem, at), distances_of(problem, at, model)
-    total = max(sum((_pulls_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in gaps)
-    return total if sharp else total / 2
-
-
-def prices_of(problem: Problem, budget: float | None, requests: float | None) -> list[Price]:
-    """The prices to judge arms at: r* and 0 where requests have no end, else those that are right at B and N."""
     if budget is None and requests is not None:
         raise BadParameter("lower_bound", "budget", "a number where there are requests", budget)
     if budget is not None:
         per_request("lower_bound", budget, math.inf if requests is None else requests)
     if budget is None or requests is None or requests == math.inf:
-        return [Price(problem.rate, 0.0)]
-    return right_prices(problem, budget, requests)
+        at = [Price(problem.rate, 0.0)]
+    else:
+        at = right_prices(problem, budget, requests)
+    distances = distances_of(problem, at, model)
+    total = max(
+        sum((_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in gaps_of(problem, at)
+    )
+    return total if sharp else total / 2
 
 
 def gaps_of(problem: Problem, at: list[Price]) -> list[Vector]:
@@ -160,8 +158,7 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
     to scale, in logarithms), in which divergences grow from the arm on, so the distance to it is that to the farthest
     half-plane which holds it, and these are the half-planes of single prices. At the first vertex the steepest of them
     has the worth 0, and is a half-plane like the others: no mean cost above 0 is asked for, as inside the first edge.
-    Nothing of the kind is known of a law
-    that brings its own divergence.
+    Nothing of the kind is known of a law that brings its own divergence.
     """
     if len(at) == 1:
         return divergence(law, at[0].price, model, worth=at[0].worth)
@@ -183,7 +180,7 @@ def _distance(law: AnyLaw, at: list[Price], model: str | None) -> float:
     return max(far(0.0), far(float(peak.x)), far(1.0))
 
 
-def _pulls_lost(gap: float, distance: float) -> float:
+def _lost(gap: float, distance: float) -> float:
     """Δ/D, what an arm adds; nothing without a gap."""
     if gap == 0:
         return 0.0
@@ -227,10 +224,10 @@ def finite_bound(
     checked_problem("finite_bound", problem)
     if model is not None and not any(has_model(law, model) for law in problem.arms):
         raise BadParameter("finite_bound", "model", "one that an arm has", model)
-    cases = cases_of(problem, budget, model)
+    cases = _cases(problem, budget, model)
 
     def at(most: float) -> FiniteBound:
-        pulls = pulls_at(cases, most)
+        pulls = _pulls(cases, most)
         named = {problem.names[arm]: float(x) for arm, x in zip(cases.arms, pulls, strict=True)}
         return FiniteBound(float(cases.loss @ pulls), most, named)
 
@@ -243,8 +240,7 @@ def finite_bound(
     return at(low)._replace(value=low)
 
 
-def cases_of(problem: Problem, budget: float, model: str | None = None) -> FiniteCases:
-    """What is to be solved for each arm with a gap."""
+def _cases(problem: Problem, budget: float, model: str | None) -> _Cases:
     found, variances = rates(problem), problem.second_moments()["var_cost"]
     if not np.isfinite(variances).all():
         name = problem.names[int(np.argmin(np.isfinite(variances)))]
@@ -256,7 +252,7 @@ def cases_of(problem: Problem, budget: float, model: str | None = None) -> Finit
     with np.errstate(over="ignore", invalid="ignore"):  # 0/0 at budgets next to 0, of which nothing follows
         late = spread / (spread + (budget - part) ** 2)
     mean, gap = (values[np.array(arms, dtype=int)] for values in (found.mean_cost, found.gap))
-    return FiniteCases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
+    return _Cases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
 
 
 def _gain_distances(problem: Problem, arm: int, model: str | None) -> list[float]:
@@ -269,7 +265,7 @@ def _gain_distances(problem: Problem, arm: int, model: str | None) -> list[float
         raise NotCovered(f"no bound at a budget for arm {problem.names[arm]!r}: {reason}") from None
 
 
-def pulls_at(cases: FiniteCases, regret: float) -> Vector:
+def _pulls(cases: _Cases, regret: float) -> Vector:
     """For each arm the largest x that some ε and b prove: where x·D is kl(1 − p − μx/b, R/(εb)), by halving."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         there = np.minimum(regret / cases.gain, 1.0)

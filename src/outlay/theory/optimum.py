@@ -216,14 +216,14 @@ def longest_rest(law: AnyLaw) -> float:
     Exact for tables, and for costs whose hazard rate is monotone: exponential, gamma, Gaussian, uniform and Betas with
     both shapes ≥ 1, of which it is the value at y = 0 (gammas of a shape below 1: the limit, their scale). The largest
     cost for other bounded laws, ∞ for heavy tails.
-
-    >>> longest_rest(Exponential(cost=2.0, reward=1.0)), longest_rest(Gamma(1.0, 1.0, cost_sd=2.0, reward_sd=1.0))
-    (2.0, 4.0)
     """
     cost = cost_side(law)
-    table = cost_table(cost)
-    if table is not None:
-        return _longest_in(*table)
+    if (table := cost_table(cost)) is not None:
+        costs, chances = table
+        levels = np.unique(np.append(costs[costs >= 0], 0.0))[:-1]  # y is 0 or a cost, but not the largest one
+        above = np.searchsorted(costs, levels, side="right")
+        beyond, weighted = np.cumsum(chances[::-1])[::-1], np.cumsum((chances * costs)[::-1])[::-1]
+        return float((weighted[above] / beyond[above] - levels).max())
     mean, _, variance, *_ = LawMoments(*cost.moments())
     match cost:
         case Exponential():
@@ -247,10 +247,6 @@ def overshoot_bound(law: AnyLaw) -> float:
     """A bound on E[S_N] − B of one arm for every B: Lorden's E[(X⁺)²]/μ ≤ E[X²]/μ, or `longest_rest` if smaller.
 
     ∞ for unbounded costs without a variance.
-
-    >>> from outlay.arms import Lognormal
-    >>> overshoot_bound(Lognormal(cost=2.0, reward=1.0, cost_sd=1.0, reward_sd=1.0))
-    2.5
     """
     mean, _, variance, *_ = LawMoments(*cost_side(law).moments())
     return min(mean + variance / mean, longest_rest(law))
@@ -311,17 +307,8 @@ def gap_constant(problem: Problem) -> GapConstant:
     if math.isfinite(least.value or 0.0):
         return least
     wild = problem.names[int(np.argmax(~np.isfinite(variance)))]
-    return GapConstant(
-        None, f"not explicit: the cost of arm {wild!r} is unbounded with infinite variance (Assumption 1)"
-    )
-
-
-def _longest_in(costs: Vector, chances: Vector) -> float:
-    """The largest mean rest of a table: it falls between two costs, so y is 0 or a cost."""
-    levels = np.unique(np.append(costs[costs >= 0], 0.0))[:-1]  # the largest cost has nothing beyond it
-    above = np.searchsorted(costs, levels, side="right")
-    beyond, weighted = np.cumsum(chances[::-1])[::-1], np.cumsum((chances * costs)[::-1])[::-1]
-    return float((weighted[above] / beyond[above] - levels).max())
+    reason = f"the cost of arm {wild!r} is unbounded with infinite variance (Assumption 1)"
+    return GapConstant(None, f"not explicit: {reason}")
 
 
 def _summed_kappa(costs: list[AnyLaw], mean: Vector, variance: Vector) -> float:
@@ -409,9 +396,8 @@ def optimal_policy(problem: Problem, budget: float, headroom: float | None = Non
         steps = real("optimal_policy", "headroom", headroom, at_least=0) / lattice.step
         above = math.ceil(min(MOST_STATES, steps))
     if not solvable(lattice, above):
-        allowed = (
-            f"small enough for {MOST_STATES:,} steps of {lattice.step:g} with headroom, fewer for costs of many steps"
-        )
+        most = f"{MOST_STATES:,} steps of {lattice.step:g} with headroom, fewer for costs of many steps"
+        allowed = f"small enough for {most}"
         if not solvable(lattice, 0):
             raise BadParameter("optimal_policy", "budget", allowed, limit)
         if headroom is None:
@@ -466,12 +452,8 @@ def _iterated(lattice: Lattice, reward: Vector, best: int, above: int) -> tuple[
     return value[: lattice.budget + 1], policy[: lattice.budget + 1], unsolved
 
 
-def distribution(law: AnyLaw, levels: Vector) -> Vector | None:
-    """P(X ≤ x) of a continuous cost that is never negative, at rising levels x ≥ 0; None where it is not known here.
-
-    >>> distribution(Uniform(0.0, 2.0, 0.0, 1.0), np.array([0.5, 1.0, 3.0]))
-    array([0.25, 0.5 , 1.  ])
-    """
+def _distribution(law: AnyLaw, levels: Vector) -> Vector | None:
+    """P(X ≤ x) of a continuous cost that is never negative, at rising levels x ≥ 0; None where it is not known here."""
     from scipy.special import betainc, gammainc, ndtr
 
     match law:
@@ -497,16 +479,12 @@ def enclosed_pulls(law: AnyLaw, budget: float) -> tuple[float, float] | None:
     """Numbers that E[N(B)] lies between: costs rounded up to a grid spend the budget sooner, rounded down later.
 
     None where the law's distribution is not known here, or the budget is so large that the grid is coarse.
-
-    >>> low, high = enclosed_pulls(Uniform(0.0, 2.0, 0.0, 1.0), 1.0)
-    >>> low < math.exp(0.5) < high < low * 1.001
-    True
     """
     from scipy.signal import lfilter
 
     if budget > _FARTHEST * law.moments()[0]:
         return None
-    reached = distribution(law, np.linspace(0.0, budget * (1.0 + 1.0 / _STEPS), _STEPS + 2))
+    reached = _distribution(law, np.linspace(0.0, budget * (1.0 + 1.0 / _STEPS), _STEPS + 2))
     if reached is None:
         return None
     chances, ends = np.diff(reached), []
@@ -541,11 +519,6 @@ def find_lattice(laws: Sequence[AnyLaw], budget: float) -> Lattice | None:
     """The coarsest lattice that holds every cost of the laws; None if there is none with at most `WIDEST` steps.
 
     The step is the greatest common divisor of all costs, each as the fraction its decimal digits say.
-
-    >>> from outlay.arms import Constant, Discrete
-    >>> find_lattice([Constant(0.4, 1.0), Discrete([0.2, 1.0], [1.0, 1.0], [0.5, 0.5])], budget=0.7)
-    Lattice(step=0.2, low=0, high=5, chances=array([[0. , 0. , 1. , 0. , 0. , 0. ],
-           [0. , 0.5, 0. , 0. , 0. , 0.5]]), budget=3)
     """
     tables = [table for law in laws if (table := cost_table(law)) is not None]
     if len(tables) < len(laws):
@@ -566,9 +539,7 @@ def find_lattice(laws: Sequence[AnyLaw], budget: float) -> Lattice | None:
 
 
 def decay(lattice: Lattice) -> float:
-    """The largest θ with E[e^(−θX)] ≤ 1 for every law, cost X in steps; ∞ if no cost is negative.
-
-    0 stands for what is too small to tell from it.
+    """The largest θ with E[e^(−θX)] ≤ 1 for every law, cost X in steps; ∞ if no cost is negative, 0 if it is too small.
 
     e^(−θS_n) then is a supermartingale under every policy, so refunds ever exceed costs by d steps with probability at
     most e^(−θd) (Lundberg's inequality).

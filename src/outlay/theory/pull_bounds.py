@@ -95,13 +95,7 @@ def pull_bound(problem: Problem, policy: object, arm: int, pulls: int, constants
 def pull_constants(
     problem: Problem, policy: object, arm: int, constants: str = "printed", log_n: float = math.log(1e6)
 ) -> PullBound:
-    """The constants of `pull_bound`, at n = 10⁶ where they depend on it.
-
-    >>> from outlay.arms import Gaussian, Problem
-    >>> problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
-    >>> pull_constants(problem, UCBB1(**problem.second_moments(), alpha=3.0), arm=1)
-    PullBound(coefficient=22.0, constant=36.0)
-    """
+    """The constants of `pull_bound`, at n = 10⁶ where they depend on it."""
     return _constants("pull_constants", problem, policy, arm, constants, log_n)
 
 
@@ -121,7 +115,7 @@ def outlasting(problem: Problem, policy: object) -> list[str]:
         return []
     found = []
     for k, a in arms_with_a_gap(problem, known).items():
-        spread = math.sqrt(a.residual_variance) + abs(a.rate - a.slope) * math.sqrt(a.var_cost)
+        spread = a.moments.spread(abs(a.rate - a.slope))
         kept = max(121.0 * (FACTOR * spread / a.loss) ** 2, 3.5)
         if kept > _printed(assumptions.HEAVY_TAILED, a, known.alpha).coefficient:
             found.append(problem.names[k])
@@ -197,7 +191,7 @@ def _printed(theorem: str, a: ArmConstants, alpha: float) -> PullBound:
 def _proved(theorem: str, policy: Covered, a: ArmConstants, log_n: float) -> PullBound:
     """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
     weight = abs(a.rate - a.slope)
-    spread = math.sqrt(a.residual_variance) + weight * math.sqrt(a.var_cost)
+    spread = a.moments.spread(weight)
     match policy:
         case UCBB1() if theorem == assumptions.GAUSSIAN:
             level = policy.alpha * policy.chosen_factor

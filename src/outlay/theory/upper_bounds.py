@@ -83,9 +83,8 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
     known, least = assumptions.covered(policy), rates(problem).min_mean_cost
     if not budget > least / 2.0:
-        raise NotCovered(
-            f"the theorems need a budget above half of the smallest mean cost, {least / 2:g}; got {budget:g}"
-        )
+        need = f"a budget above half of the smallest mean cost, {least / 2:g}"
+        raise NotCovered(f"the theorems need {need}; got {budget:g}")
     log_n = math.log(budget) - math.log(least / 2.0)  # 2B may be too large
     terms = {}
     for k, arm in arms_with_a_gap(problem, known).items():
@@ -206,11 +205,16 @@ def regret_from_pulls(
     if found.best_rate < 0:
         raise NotCovered(f"Proposition 4 needs a best rate r* ≥ 0; it is {found.best_rate:g}")
     if not budget > mean / 2.0:
-        raise NotCovered(
-            f"Proposition 4 needs a budget above half of the smallest mean cost, {mean / 2:g}; got {budget:g}"
-        )
+        need = f"a budget above half of the smallest mean cost, {mean / 2:g}"
+        raise NotCovered(f"Proposition 4 needs {need}; got {budget:g}")
     u = _moment(problem, order, central_moment)
-    gap = _most_gap(problem) if optimality_gap is None else real(owner, "optimality_gap", optimality_gap, at_least=0)
+    if optimality_gap is None:
+        constant, reason = gap_constant(problem)
+        if constant is None:
+            raise NotCovered(f"Proposition 4 needs an optimality_gap, and G is {reason}")
+        gap = problem.rate * constant
+    else:
+        gap = real(owner, "optimality_gap", optimality_gap, at_least=0)
     losses = found.gap * found.mean_cost
     residual = 0.0
     if u > 0 and losses.any():
@@ -254,14 +258,6 @@ def _moment_of(problem: Problem, arm: int, order: float) -> float:
         return finite("central_moment", lambda: math.exp(level))
     name = problem.names[arm]
     raise NotCovered(f"the central moment is known for bounded and for Gaussian costs; give one that covers {name!r}")
-
-
-def _most_gap(problem: Problem) -> float:
-    """G* = r*·G."""
-    constant, reason = gap_constant(problem)
-    if constant is None:
-        raise NotCovered(f"Proposition 4 needs an optimality_gap, and G is {reason}")
-    return problem.rate * constant
 
 
 def _log_spread(order: float) -> float:

@@ -3,7 +3,7 @@
 import importlib.util
 import math
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 import outlay
 from outlay import arms, policies
 from outlay.beliefs import Belief, Moments
-from outlay.engine import hard_budget as hard
 from outlay.engine import loop
 from outlay.engine.gpu.backend import imported
 from outlay.engine.gpu.philox import Philox
@@ -201,18 +200,14 @@ def hard_task(policy: Any, budget: float, requests: int | None, runs: int = 3) -
 
 def played_on_cpu(task: Task) -> Crossings:
     """The same runs, each by the CPU's loop in the interpreter, from the device's random numbers."""
-    world, limits = Laws(tuple(task.problem.arms)), task.limits
+    world, limits, advance = Laws(tuple(task.problem.arms)), task.limits, cast("Any", loop.advance)
     for run in range(task.runs):
-        run_state, memory = loop.RunState.start(len(task.problem)), task.memory()()
-        out: Any = task.crossings.part(run)
-        run_state.affordable.dearest[:] = task.dearest if task.hard else 0.0
-        rng: Any = Philox.of(task.seed, run)
-        state = run_state.pulls, run_state.totals, run_state.marks, run_state.cache
-        ends: Any = (run_state.affordable, limits.budgets[0], int(limits.requests[0])) if task.hard else limits
-        advance: Any = hard.advance_hard if task.hard else loop.advance
-        while run_state.marks[loop.PASSED] < len(task.budgets):
+        state = loop.RunState.start(len(task.problem), task.dearest if task.hard else None)
+        memory, rng = task.memory()(), Philox.of(task.seed, run)
+        rest = *state, *limits, *task.crossings.part(run)
+        while state.marks[loop.PASSED] < len(task.budgets):
             memory = memory.enlarged() if memory.full() else memory  # type: ignore[attr-defined]
-            advance(rng, world, task.policy, memory, *state, *ends, *out, 10**6)
+            advance(rng, world, task.policy, memory, *rest, 10**6)
     return task.crossings
 
 

@@ -2,19 +2,15 @@
 
 import importlib.util
 import re
-from typing import Any
 
 import pytest
 
-from outlay import policies
 from outlay.engine.gpu import backend
 from outlay.engine.gpu.backend import THREADS
 from outlay.errors import OutlayError
 from tests.engine.gpu.examples import (
-    gaussians,
     has_gpu,
     needs_compiler,
-    task_of,
 )
 
 
@@ -26,15 +22,6 @@ class TestPlan:
             assert parts[-1][1] == runs
             assert all(stop - start <= backend.MARGIN * free / size for start, stop in parts)
             assert all((stop - start) % THREADS == 0 for start, stop in parts[:-1])
-
-    def test_no_memory_left_is_one_sentence(self, monkeypatch):
-        def full(*_: Any) -> Any:
-            raise OSError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
-
-        monkeypatch.setattr(backend, "toolkit", lambda: None)
-        monkeypatch.setattr(backend, "Plan", full)
-        with pytest.raises(OutlayError, match=r"^the GPU's memory is full: fewer runs, or backend='threads'$"):
-            backend.run([task_of(gaussians(2), policies.Fixed(0))], 1, lambda done: None)
 
     def test_too_little_memory_is_one_sentence(self):
         with pytest.raises(OutlayError, match=r"^128 runs need .* bytes of the GPU's memory, and .* are free$"):

@@ -10,7 +10,8 @@ import pytest
 
 import outlay
 from outlay import arms
-from outlay.engine import hard_budget as hard
+from outlay.engine import choose_arm as decide
+from outlay.engine import loop
 from outlay.engine.gpu import backend
 from outlay.engine.jit.numba_types import Laws
 from outlay.engine.loop import Crossings
@@ -20,11 +21,8 @@ from tests.engine.gpu.examples import (
     BUILT_IN,
     HARD,
     Blank,
-    Greedy,
     Huge,
     Raising,
-    Remembering,
-    Unsteady,
     gaussians,
     hard_task,
     host,
@@ -95,15 +93,16 @@ class Warp:
     def play(self, task: Task, limit: int) -> Crossings:
         """Play a task of fewer runs than lanes, at first in slices of `limit` pulls."""
         with self.monkeypatch.context() as patch:
-            patch.setattr(hard, "decide", self.kernel.decide)
-            patch.setattr(hard, "forget", self.kernel.forget)
+            for module in (decide, loop):
+                patch.setattr(module, "decide", self.kernel.decide)
+                patch.setattr(module, "forget", self.kernel.forget)
             patch.setattr(backend, "THREADS", self.LANES)
             patch.setattr(backend, "_FIRST_SLICE", limit)
-            chunk = backend.Chunk(backend.Plan(host(), task), task)
-            kernel = self.kernel.play_hard if task.hard else self.kernel.play
-            chunk.plan.world = Laws(tuple(task.problem.arms))
-            chunk._kernel = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
-            chunk.play(lambda share: None)
+            plan, kernel = backend.Plan(host(), task), self.kernel.play_hard if task.hard else self.kernel.play
+            blocks = {(1, self.LANES): lambda *arguments: self.launch(kernel, arguments)}
+            patch.setattr(plan.code, "kernel_for", lambda *_: blocks)
+            plan.world = Laws(tuple(task.problem.arms))
+            backend.Chunk(plan, task).play(0, lambda share: None)
         return task.crossings
 
 
@@ -172,23 +171,8 @@ class TestWarp:
         assert (crossings.cost <= 12.0).all()
         assert (crossings.pulls.sum(axis=2) <= (requests or math.inf)).all()
 
-    def test_a_run_that_no_arm_fits_ends_without_a_pull(self, monkeypatch):
-        assert not Warp(monkeypatch).play(hard_task(HARD["Frugal"], 0.2, None), 7).pulls.any()
-
     def test_a_run_that_raises_is_noticed(self, monkeypatch):
         with pytest.raises(
             OutlayError, match=r"^a run of Raising raised an exception on the GPU; backend='threads' says which$"
         ):
             Warp(monkeypatch).play(task_of(gaussians(2), Raising(3), runs=3), 10**6)
-
-    def test_a_reward_that_is_not_finite_is_refused(self, monkeypatch):
-        task = task_of(outlay.Problem([Unsteady(1.0, 1.0)]), BUILT_IN["UCBB1"], [500.0], runs=3)
-        with pytest.raises(OutlayError, match=r"run 0 of .* met a cost or reward that is not a finite number"):
-            Warp(monkeypatch).play(task, 100)
-
-    def test_a_memory_in_a_memory(self, monkeypatch):
-        warp = Warp(monkeypatch)
-        nested, flat = (
-            warp.play(task_of(gaussians(3), policy, runs=3), 10) for policy in (Remembering(0.0), Greedy(0.0))
-        )
-        assert same(nested, flat)

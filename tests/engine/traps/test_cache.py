@@ -13,7 +13,6 @@ from numba.core import event
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.jit import compile as dispatch
 from tests.engine.traps.cells import favourite
 
 MODULE = """
@@ -171,10 +170,3 @@ def test_compilation_depends_on_types_only() -> None:
         run(7, 2.5, False)
         outlay.simulate(arms.catalogue.load("G"), policies.UCBB1(0.25, 0.25, 0.0), budgets=[10], runs=40, workers=1)
     assert listener.count == 0
-
-
-def test_entries_are_reused_for_equal_code() -> None:
-    favourite(policies.Fixed(1))
-    before = len(dispatch._entries)
-    favourite(policies.Fixed(2))
-    assert len(dispatch._entries) == before

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import outlay
+from outlay.engine.oracle import trace
 from outlay.errors import BadCode, InterpretedWarning
 from tests.engine.traps import cells
 from tests.engine.traps.cells import favourite
@@ -117,6 +118,8 @@ def test_what_numba_refuses_runs_interpreted_with_a_warning() -> None:
 def test_an_arm_that_does_not_exist_is_refused() -> None:
     with pytest.raises(outlay.OutlayError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
         favourite(Wrong())
+    with pytest.raises(outlay.OutlayError, match=r"the arm that choose returns of Wrong must be 0 to 2; got 3"):
+        list(trace(cells.PROBLEM, Wrong(), budget=50.0))
 
 
 class Talking(NamedTuple):

@@ -1,18 +1,15 @@
 """Policies compiled at the same time in several processes: all of them in the end, whatever the others do."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pytest
 
 import outlay
 from outlay import policies
 from outlay.arms import catalogue
 from outlay.engine.jit import compile as together
-from outlay.engine.jit.compile import Missing, compile_all, missing_of
-from outlay.engine.loop import Crossings
-from outlay.engine.task import Task
+from outlay.engine.jit.compile import Missing, compile_all
 from tests.engine.traps.cells import PROBLEM
 
 OBEDIENT = """
@@ -69,23 +66,6 @@ def test_nobody_goes_on_after_ctrl_c(compiled: list[str], monkeypatch: pytest.Mo
     monkeypatch.setattr(together, "_CHILD", "import time; time.sleep(600)")
     with pytest.raises(KeyboardInterrupt):
         compile_all(missing(5), 3, lambda _: None)
-
-
-def test_each_shape_is_missing_once() -> None:
-    class Own(NamedTuple):
-        """A class that another process cannot import."""
-
-        weight: float = 1.0
-
-        def score(self, belief: Any, log_n: float) -> float:
-            return self.weight
-
-    def task(policy: Any, label: str) -> Task:
-        return Task(PROBLEM, label, policy, np.ones(1), 0, 9, Crossings.blank(1, 1, 3))
-
-    found = missing_of([task(Own(), "own"), task(Own(2.0), "again"), task(7, "no policy")])
-    assert [(each.label, each.here) for each in found] == [("own", True)]
-    assert missing_of([task(Own(), "own")]) == [], "asked for once in a process"
 
 
 COLD = """

@@ -247,7 +247,7 @@ def _set_requests(state: State, command: e.SetRequests) -> Decided:
 
 def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
     """Another arm; the same again is none."""
-    index = state.index(command.arm.name)
+    index = state.indices.get(command.arm.name)
     check_arm("add_arm", command.arm)
     if index is not None:
         if state.arms[index].terms == command.arm:
@@ -297,9 +297,13 @@ def _overruns(state: State, pull: PullState, cost: int) -> bool:
 
 
 def _overruns_now(state: State, pull: PullState, cost: int, more: int) -> bool:
-    """Whether a pull is an overrun after a correction: for it, or still."""
-    passes = more > 0 and _passes(state, pull, cost, more)
-    return passes or (pull.overrun and _overruns(state, pull, cost))
+    """Whether a pull is an overrun after a correction: above what was set aside, or past what a hard cap has promised.
+
+    Of an earlier window nobody knows any more what was left of it: there, any correction upwards may be.
+    """
+    above = _overruns(state, pull, cost)
+    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback and state.terms.mode == "hard"
+    return (more > 0 and (above or past)) or (pull.overrun and above)
 
 
 def _beyond(state: State, pull: PullState) -> bool:
@@ -310,15 +314,6 @@ def _beyond(state: State, pull: PullState) -> bool:
     if pull.status != "cancelled" or state.requests is None:
         return False
     return state.is_earlier(pull) or state.used_now >= state.requests
-
-
-def _passes(state: State, pull: PullState, cost: int, more: int) -> bool:
-    """Whether a correction upwards is above what was set aside, or takes what a hard cap has promised to others.
-
-    Of an earlier window nobody knows any more what was left of it: there, any may.
-    """
-    past = (state.is_earlier(pull) or more > state.left) and not pull.fallback
-    return _overruns(state, pull, cost) or (state.terms.mode == "hard" and past)
 
 
 def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
@@ -363,7 +358,7 @@ def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
 
 def _arm_index(state: State, owner: str, name: str) -> int:
     """The arm of this name, or BadParameter."""
-    index = state.index(name)
+    index = state.indices.get(name)
     if index is None:
         raise unknown_arm(state, owner, name)
     return index

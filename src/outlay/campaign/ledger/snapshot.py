@@ -82,8 +82,8 @@ def dump(state: State) -> bytes | None:
     if has(known, "without_cache"):
         known = cast("CampaignMemory", known).without_cache()
     fields = list(_fields(known))
-    if not all(map(_is_plain, fields)):
-        return None
+    if not all(isinstance(field, np.ndarray) and field.dtype.kind in "biufc" for field in fields):
+        return None  # whose bytes are not all there is to it
     memory = [_Array(field.dtype.str, field.shape, field.tobytes()) for field in fields]
     kept = _Snapshot(
         version=WRITER,
@@ -152,11 +152,6 @@ def _filled(memory: Any, arrays: Iterator[Any]) -> Any:
     """The same kind of memory, made of these arrays."""
     fields = [_filled(field, arrays) if is_record(field) else next(arrays) for field in memory]
     return tuple.__new__(type(memory), fields)
-
-
-def _is_plain(field: object) -> bool:
-    """Whether its bytes are all there is to it."""
-    return isinstance(field, np.ndarray) and field.dtype.kind in "biufc"
 
 
 def _sum(body: bytes) -> bytes:

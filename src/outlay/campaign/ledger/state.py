@@ -179,10 +179,6 @@ class State:
         """What all arms have given."""
         return sum(arm.reward for arm in self.arms)
 
-    def index(self, name: str) -> int | None:
-        """The arm of this name."""
-        return self.indices.get(name)
-
     def add(self, arm: Arm) -> None:
         """Take another arm."""
         self.indices[arm.name] = len(self.arms)

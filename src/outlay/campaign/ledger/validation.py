@@ -8,23 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from outlay.campaign.ledger.events import (
-    FORMAT,
-    Added,
-    AnyEvent,
-    ArmTerms,
-    Asked,
-    Budgeted,
-    Expected,
-    Expiry,
-    Mode,
-    Opened,
-    Renewed,
-    Requested,
-    Terms,
-    Window,
-    plain_key,
-)
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.money import MOST, Unit
 from outlay.checks import real, word
 from outlay.errors import BadParameter
@@ -42,7 +26,7 @@ MOST_NOTED, MOST_BYTES = 100, 10_000  # tags of a pull, bytes of its metadata: n
 DEEPEST = 16  # lists in lists among a policy's parameters
 
 
-def check_opening(opening: Opened) -> None:
+def check_opening(opening: e.Opened) -> None:
     """Refuse, with BadParameter, terms that cannot be agreed to."""
     label(OWNER, "name", opening.name)
     _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
@@ -59,7 +43,7 @@ def check_opening(opening: Opened) -> None:
     check_terms(opening.terms)
 
 
-def check_arm(owner: str, arm: ArmTerms) -> None:
+def check_arm(owner: str, arm: e.ArmTerms) -> None:
     """Refuse an arm whose name cannot be printed, or whose maximum is no amount."""
     label(owner, "arm", arm.name)
     if arm.max_cost is not None:
@@ -75,17 +59,17 @@ def check_requests(owner: str, requests: int, least: int = 1) -> None:
     _check_range(owner, "requests", requests, least, MOST_REQUESTS)
 
 
-def check_terms(terms: Terms) -> None:
+def check_terms(terms: e.Terms) -> None:
     """Refuse settings that are out of range, or that break a promise together."""
     t = terms
     if str(Unit.named(t.unit).size) != t.unit:
         raise BadParameter(OWNER, "unit", "written as a decimal number in its shortest form", t.unit)
-    word(OWNER, "mode", t.mode, get_args(Mode))
-    word(OWNER, "expiry", t.expiry, get_args(Expiry))
+    word(OWNER, "mode", t.mode, get_args(e.Mode))
+    word(OWNER, "expiry", t.expiry, get_args(e.Expiry))
     if t.mode == "hard" and t.expiry == "release":
         raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', t.expiry)
     _check_range(OWNER, "seed", t.seed, 0, 2**63 - 1)
-    _check_range(OWNER, "format", t.format, 1, FORMAT)
+    _check_range(OWNER, "format", t.format, 1, e.FORMAT)
     _check_range(OWNER, "propensity_draws", t.propensity_draws, 0, 100_000)
     real(OWNER, "default_reward", t.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
     if t.ttl is not None:
@@ -97,37 +81,37 @@ def check_terms(terms: Terms) -> None:
     if t.max_in_flight is not None:
         _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
     if t.window is not None:
-        word(OWNER, "window", t.window, get_args(Window))
+        word(OWNER, "window", t.window, get_args(e.Window))
     label(OWNER, "timezone", t.timezone)
     label(OWNER, "version", t.version)
     _check_policy(t.policy)
 
 
-def check_event(event: AnyEvent) -> None:
+def check_event(event: e.AnyEvent) -> None:
     """Refuse an event that holds what no user could have said: words that cannot be printed, or no amounts."""
-    if isinstance(event, Opened):
+    if isinstance(event, e.Opened):
         check_opening(event)
-    elif isinstance(event, Added):
+    elif isinstance(event, e.Added):
         check_arm("add_arm", event.arm)
-    elif isinstance(event, Budgeted):
+    elif isinstance(event, e.Budgeted):
         _check_range("set_budget", "budget in units", event.budget, 1, MOST)
-    elif isinstance(event, Requested):
+    elif isinstance(event, e.Requested):
         check_requests("set_requests", event.requests)
-    elif isinstance(event, Expected):
+    elif isinstance(event, e.Expected):
         check_requests("expect_requests", event.requests, least=0)
-    elif isinstance(event, Renewed):
+    elif isinstance(event, e.Renewed):
         _check_range("Renewed", "start in microseconds", event.start, -LATEST, LATEST)
         _check_range("Renewed", "end in microseconds", event.end, event.start + 1, LATEST)
     for field in ("key", "reason", "source", "policy"):
         text = getattr(event, field, None)
-        if isinstance(text, str) and not _printable(plain_key(text)):
+        if isinstance(text, str) and not _printable(e.plain_key(text)):
             allowed = f"at most {LONGEST_NOTE} printable characters"
             raise BadParameter(type(event).__name__, field, allowed, text)
     for field in ("ttl", "expires"):
         micros = getattr(event, field, None)
         if micros is not None:
             _check_range(type(event).__name__, f"{field} in microseconds", micros, 1, LATEST)
-    if isinstance(event, Asked):
+    if isinstance(event, e.Asked):
         _check_notes(event)
     cost = getattr(event, "cost", None)
     if cost is not None:
@@ -139,7 +123,7 @@ def check_time(at: int) -> None:
     _check_range(OWNER, "time of an event in microseconds", at, 0, LATEST)
 
 
-def _check_notes(event: Asked) -> None:
+def _check_notes(event: e.Asked) -> None:
     """What a user may have noted about a pull, within wider bounds than those that it was noted in."""
     if len(event.tags) > MOST_NOTED or not all(tag and _printable(tag) for tag in event.tags):
         raise BadParameter(

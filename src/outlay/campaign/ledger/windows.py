@@ -14,6 +14,27 @@ DAY = timedelta(days=1)
 NOT_EVERYWHERE = ("localtime", "posixrules")  # names of this machine's own zone, which is another on the next
 
 
+def renewal(state: State, now: int) -> Renewed | None:
+    """What is to be recorded where the window is over, or there is none yet.
+
+    Windows never overlap, also where the time zone's rules are others than those that the last was computed by: a
+    pull would else be in two.
+    """
+    window, last = state.terms.window, state.window_end
+    if window is None or (last is not None and now < last):
+        return None
+    start, end = bounds(window, state.terms.timezone, now)
+    return Renewed(start if last is None else max(start, last), end)
+
+
+def as_of(state: State, now: int) -> State:
+    """A state that is only to be looked at, as the next command would find it at this time: it is changed in place."""
+    event = renewal(state, now)
+    if event is not None:
+        renewed(state, event)
+    return state
+
+
 def zone_of(owner: str, name: object) -> tzinfo:
     """The time zone of this name, or BadParameter.
 
@@ -66,24 +87,3 @@ def _next(window: Window, first: date) -> date:
 def _began(day: date, zone: tzinfo) -> int:
     """The moment at which a local date began: the first of two midnights, or the end of the gap that holds it."""
     return round(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * MICROS
-
-
-def renewal(state: State, now: int) -> Renewed | None:
-    """What is to be recorded where the window is over, or there is none yet.
-
-    Windows never overlap, also where the time zone's rules are others than those that the last was computed by: a
-    pull would else be in two.
-    """
-    window, last = state.terms.window, state.window_end
-    if window is None or (last is not None and now < last):
-        return None
-    start, end = bounds(window, state.terms.timezone, now)
-    return Renewed(start if last is None else max(start, last), end)
-
-
-def as_of(state: State, now: int) -> State:
-    """A state that is only to be looked at, as the next command would find it at this time: it is changed in place."""
-    event = renewal(state, now)
-    if event is not None:
-        renewed(state, event)
-    return state

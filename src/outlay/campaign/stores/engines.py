@@ -9,7 +9,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,34 +37,30 @@ _DRIVERS = {
 
 def connect(store: object, *, new: bool = True, owner: str = "Campaign") -> Engine:
     """An engine for the store of this address, its tables brought to this version; `new`, they may be made."""
-    url = parsed(store, owner)
-    engine = _sqlite(url, new) if url.get_backend_name() == "sqlite" else _postgresql(url)
-    with _kept_if_well(engine), translated_errors(engine):
-        _bring_up_to_date(engine, new)
-        if is_sqlite(engine):
-            _log_ahead(engine)
+    engine = _engine_of(parsed(store, owner), new)
+    try:
+        with translated_errors(engine):
+            if revision(engine, new) != schema.REVISION:
+                _make_or_migrate(engine)
+            if is_sqlite(engine):
+                _log_ahead(engine)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 
 def is_older(store: object, owner: str = "Campaign") -> bool:
     """Whether an older version made the tables of this store, which `connect` would bring to this one."""
-    url = parsed(store, owner)
     try:
-        engine = _sqlite(url, new=False) if url.get_backend_name() == "sqlite" else _postgresql(url)
+        engine = _engine_of(parsed(store, owner), new=False)
     except NoCampaign:
         return False
     try:
-        with _kept_if_well(engine), translated_errors(engine):
+        with translated_errors(engine):
             return revision(engine, new=True) not in (None, schema.REVISION)
     finally:
         engine.dispose()
-
-
-def adopt(engine: Engine) -> Engine:
-    """Note that an engine is in use, and whose process made it."""
-    _open[engine] = os.getpid()
-    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
-    return engine
 
 
 def revision(engine: Engine, new: bool = False) -> str | None:
@@ -76,7 +72,8 @@ def revision(engine: Engine, new: bool = False) -> str | None:
     return found
 
 
-def read_snapshot(engine: Engine) -> Connection:
+@contextmanager
+def read_snapshot(engine: Engine) -> Iterator[Connection]:
     """A connection for reading; all that it reads is as it was at its first read.
 
     In a forked process it is refused before anything of the parent's is touched: even closing an inherited connection
@@ -85,7 +82,8 @@ def read_snapshot(engine: Engine) -> Connection:
     if _open.setdefault(engine, os.getpid()) != os.getpid():
         raise StoreError(FORKED)
     moment = {} if is_sqlite(engine) else {"isolation_level": "REPEATABLE READ"}
-    return engine.connect().execution_options(reading=True, **moment)
+    with translated_errors(engine), engine.connect().execution_options(reading=True, **moment) as connection:
+        yield connection
 
 
 def where(engine: Engine) -> str:
@@ -107,48 +105,33 @@ def refusals(engine: Engine) -> tuple[type[Exception], ...]:
 
 @contextmanager
 def reading(store: object, owner: str = "Campaign.open") -> Iterator[Connection]:
-    """A connection that sees a store as it is at one moment, whatever is written meanwhile."""
+    """A connection that sees a store as it is at one moment, whatever is written; a file may be one to read only."""
     url = parsed(store, owner)
     path = sqlite.checked_path(url, new=False) if url.get_backend_name() == "sqlite" else None
+    still = path is not None and _is_still(path)
     if path is None or (_writable(path) and _writable(path.parent)):
         engine = connect(store, new=False, owner=owner)
-        try:
-            with translated_errors(engine), read_snapshot(engine) as connection:
-                yield connection
-        finally:
-            engine.dispose()
-        return
-    with ExitStack() as stack:
-        engine = _of_a_file_that_may_not_be_written(path, stack)
-        with translated_errors(engine), read_snapshot(engine) as connection:
+    else:
+        engine = _adopted(sqlite.engine_of(path, "immutable" if still else "ro"))
+    try:
+        with translated_errors(engine):
+            if revision(engine) != schema.REVISION:
+                raise StoreError(f"{path} was written by an older outlay: open it where it may be written")
+        with read_snapshot(engine) as connection:
             yield connection
-
-
-def _of_a_file_that_may_not_be_written(path: Path, stack: ExitStack) -> Engine:
-    engine = sqlite.engine_of(path, "immutable" if _is_still(path) else "ro")
-    stack.callback(engine.dispose)
-    if _is_still(path):
-        stack.callback(_check_still, path)
-    adopt(engine)
-    with translated_errors(engine):
-        if revision(engine) != schema.REVISION:
-            raise StoreError(f"{path} was written by an older outlay: it is brought up to date where it may be written")
-    return engine
+    finally:
+        engine.dispose()
+        if path is not None and still and not _is_still(path):
+            raise StoreError(f"{path} was written to while it was read: read it again")
 
 
 def _is_still(path: Path) -> bool:
     """Whether SQLite could keep no log beside the file, and nobody else keeps one: then nothing changes in it."""
-    log = path.with_name(f"{path.name}-wal")
-    return not _writable(path.parent) and not log.exists()
+    return not _writable(path.parent) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _writable(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-
-
-def _check_still(path: Path) -> None:
-    if not _is_still(path):
-        raise StoreError(f"{path} was written to while it was read: read it again")
 
 
 @contextmanager
@@ -186,33 +169,15 @@ def of_one_request(error: BaseException) -> bool:
     return not isinstance(error, OutlayError)
 
 
-def forked_from_a_user_of(path: Path) -> bool:
-    """Whether this file was open when this process was forked, and no connection to it may be touched here."""
-    return any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items()))
-
-
-@contextmanager
-def _kept_if_well(engine: Engine) -> Iterator[None]:
-    """An engine that is in use from here on, unless something is raised."""
-    adopt(engine)
-    try:
-        yield
-    except BaseException:
-        engine.dispose()
-        raise
-
-
-def _sqlite(url: URL, new: bool) -> Engine:
-    path = sqlite.checked_path(url, new)
-    if forked_from_a_user_of(path):
-        why = "was open when this process was forked, where SQLite loses data"
-        raise StoreError(f"{path} {why}: open it after forking, or use PostgreSQL")
-    if new:
-        sqlite.make_private(path)
-    return sqlite.engine_of(path)
-
-
-def _postgresql(url: URL) -> Engine:
+def _engine_of(url: URL, new: bool) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        path = sqlite.checked_path(url, new)
+        if any(engine.url.database == str(path) and process != os.getpid() for engine, process in list(_open.items())):
+            why = "was open when this process was forked, where SQLite loses data"
+            raise StoreError(f"{path} {why}: open it after forking, or use PostgreSQL")
+        if new:
+            sqlite.make_private(path)
+        return _adopted(sqlite.engine_of(path))
     try:
         engine = sa.create_engine(url, connect_args=_ALIVE | _WORDS)
     except ImportError:
@@ -228,16 +193,21 @@ def _postgresql(url: URL) -> Engine:
         connection.execute("SET default_transaction_isolation = 'read committed'")
         connection.commit()
 
+    return _adopted(engine)
+
+
+def _adopted(engine: Engine) -> Engine:
+    """Note that an engine is in use, and whose process made it."""
+    _open[engine] = os.getpid()
+    sa.event.listen(engine, "engine_disposed", lambda gone: _open.pop(gone, None))
     return engine
 
 
-def _bring_up_to_date(engine: Engine, new: bool) -> None:
-    if revision(engine, new) == schema.REVISION:
-        return
+def _make_or_migrate(engine: Engine) -> None:
     with engine.begin() as connection:
         if not is_sqlite(engine):
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        found = _revision(connection)
+        found = _revision(connection)  # again: somebody else may have been faster
         if found is None:
             schema.make(connection)
         elif found != schema.REVISION:

@@ -10,7 +10,7 @@ import msgspec
 
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import Asked, Command, ExpirePulls, Open, Record
-from outlay.campaign.ledger.state import PullState, State
+from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, plain, run
@@ -101,7 +101,9 @@ class MemoryLedger:
         self._check_process()
         with self._lock:
             pulls = [msgspec.structs.replace(pull) for pull in self._state.pulls.values()]
-        return islice(self._fitting(wanted, pulls), wanted.limit)
+        asks = ((pull, self._records[pull.number - 1].event) for pull in pulls)
+        fitting = ((pull, asked) for pull, asked in asks if isinstance(asked, Asked) and wanted.fits(pull, asked))
+        return islice(fitting, wanted.limit)
 
     def close(self) -> None:
         """Take no more commands; what happened can still be read."""
@@ -111,12 +113,6 @@ class MemoryLedger:
         """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""
         if os.getpid() != self._process:
             raise StoreError(FORKED)
-
-    def _fitting(self, wanted: PullFilter, pulls: list[PullState]) -> Iterator[Found]:
-        for pull in pulls:
-            asked = self._records[pull.number - 1].event
-            if isinstance(asked, Asked) and wanted.fits(pull, asked):
-                yield pull, asked
 
     def _fold_anew(self) -> None:
         """Drop what is known: the records know better."""

@@ -18,25 +18,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from outlay.campaign.ledger.events import (
-    Added,
-    Amend,
-    Ask,
-    Asked,
-    Cancel,
-    Charge,
-    Command,
-    Disabled,
-    Enabled,
-    Extend,
-    Opened,
-    Record,
-    Tell,
-    Warmed,
-    all_spellings,
-    from_json,
-    to_json,
-)
+from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.state import Arm, Ending, PullState, State
 from outlay.campaign.ledger.validation import check_time
 from outlay.campaign.records import Found, PullFilter
@@ -201,7 +183,7 @@ class LockedCampaign(NamedTuple):
     seq: int
     clock: int | None  # the server's, where there is one
     head: str  # the hash of its last event
-    records: list[Record]
+    records: list[e.Record]
 
     def continues(self, seq: int, head: str) -> bool:
         """Whether what is known of it, up to an event with this hash, is what is there."""
@@ -266,7 +248,7 @@ class Written(NamedTuple):
 
     campaign: int
     state: State
-    records: list[Record]
+    records: list[e.Record]
     batch: str  # the name of the transaction
 
 
@@ -285,7 +267,7 @@ def write(batch: StatementBatch, written: Sequence[Written]) -> None:
     for number, state, records, name in written:
         touched, changed = set[int](), set[int]()
         for each in records:
-            of_events.append((number, each.seq, each.at, to_json(each.event), name, each.before))
+            of_events.append((number, each.seq, each.at, e.to_json(each.event), name, each.before))
             pull = each.about()
             if pull is not None:
                 touched.add(pull)
@@ -309,16 +291,16 @@ def write_now(connection: Connection, written: Written) -> None:
     batch.flush()
 
 
-def _arms_of(state: State, written: Record) -> Iterable[int]:
+def _arms_of(state: State, written: e.Record) -> Iterable[int]:
     """The arms whose rows an event changes that is about no pull."""
     event = written.event
-    if isinstance(event, Opened):
+    if isinstance(event, e.Opened):
         return range(len(event.arms))
-    if isinstance(event, Warmed):
+    if isinstance(event, e.Warmed):
         return event.arms
-    if isinstance(event, Added):
+    if isinstance(event, e.Added):
         return [state.indices[event.arm.name]]
-    return [event.arm] if isinstance(event, (Disabled, Enabled)) else []
+    return [event.arm] if isinstance(event, (e.Disabled, e.Enabled)) else []
 
 
 @cache
@@ -359,7 +341,7 @@ def state_of(connection: Connection, name: str) -> State | None:
         return None
     row = _typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
     first = next(events(connection, row.id, 0, 1), None)
-    if first is None or not isinstance(first.event, Opened):
+    if first is None or not isinstance(first.event, e.Opened):
         raise damaged(connection, f"campaign {name!r}", "its first event is missing")
     rows = connection.execute(
         sa.select(schema.arm).where(schema.arm.c.campaign == row.id).order_by(schema.arm.c.number)
@@ -387,7 +369,7 @@ def pulls(connection: Connection, number: int, *conditions: sa.ColumnElement[boo
         yield _typed(connection, PullState, row, "the row of a pull")
 
 
-def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[Record]:
+def events(connection: Connection, number: int, after: int, most: int | None = None) -> Iterator[e.Record]:
     """The events of a campaign after the first `after`, in order."""
     table = schema.event
     wanted = sa.select(*_LINE).where(table.c.campaign == number, table.c.seq > after).order_by(table.c.seq).limit(most)
@@ -407,7 +389,7 @@ def writer_of(connection: Connection, number: int, seq: int) -> str | None:
     return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
 
 
-def load_pulls(connection: Connection, number: int, state: State, records: Iterable[Record]) -> None:
+def load_pulls(connection: Connection, number: int, state: State, records: Iterable[e.Record]) -> None:
     """Have the state hold the pulls again that it let go and that events name."""
     named = {seq for each in records if (seq := each.about()) is not None and seq <= state.seq}
     if gone := sorted(named - state.pulls.keys()):
@@ -415,13 +397,13 @@ def load_pulls(connection: Connection, number: int, state: State, records: Itera
             state.cache_pull(pull)
 
 
-def load_pulls_for(connection: Connection, number: int, state: State, commands: Iterable[Command]) -> None:
+def load_pulls_for(connection: Connection, number: int, state: State, commands: Iterable[e.Command]) -> None:
     """The same for those that commands name."""
     numbers, keys = set(), set()
     for command in commands:
-        if isinstance(command, (Tell, Cancel, Charge, Extend, Amend)) and command.pull not in state.pulls:
+        if isinstance(command, (e.Tell, e.Cancel, e.Charge, e.Extend, e.Amend)) and command.pull not in state.pulls:
             numbers.add(command.pull)
-        elif isinstance(command, Ask) and command.key is not None and command.key not in state.keys:
+        elif isinstance(command, e.Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)
     for column, wanted in ((schema.pull.c.number, numbers), (schema.pull.c.key, keys)):
         if wanted:
@@ -443,7 +425,7 @@ def find(connection: Connection, campaign: int, wanted: PullFilter, most: int) -
     if wanted.status is not None:
         query = query.where(pull.c.status == wanted.status)
     if wanted.key is not None:
-        query = query.where(pull.c.key.in_(all_spellings(wanted.key)))
+        query = query.where(pull.c.key.in_(e.all_spellings(wanted.key)))
     if wanted.tag is not None:
         query = query.where(event.c.body.contains('"tags":["', autoescape=True))
     rows = connection.execute(query.order_by(pull.c.number).limit(most)).mappings().all()
@@ -451,7 +433,7 @@ def find(connection: Connection, campaign: int, wanted: PullFilter, most: int) -
     for row in rows:
         asked = _record(connection, row["number"], row["asked"], row["body"], "").event
         one = _typed(connection, PullState, row, "the row of a pull")
-        if not isinstance(asked, Asked):
+        if not isinstance(asked, e.Asked):
             raise damaged(connection, f"pull {one.number}", "the event of this number made none")
         if wanted.fits(one, asked):
             found.append((one, asked))
@@ -523,7 +505,7 @@ class StoredCampaign:
         wanted = sa.select(table.c.body).where(table.c.campaign == self.number, table.c.seq == seq)
         return bytes(self._connection.execute(wanted).scalar_one())
 
-    def load_pulls(self, state: State, records: Iterable[Record]) -> None:
+    def load_pulls(self, state: State, records: Iterable[e.Record]) -> None:
         """Have the state hold the pulls again that it let go and that events name."""
         load_pulls(self._connection, self.number, state, records)
 
@@ -545,10 +527,10 @@ def _typed(connection: Connection, kind: type[S], row: Mapping[Any, Any], what: 
         raise damaged(connection, what, error) from error
 
 
-def _record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) -> Record:
+def _record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) -> e.Record:
     """An event in its place."""
     try:
-        event = from_json(body)
+        event = e.from_json(body)
         check_time(at)
         if not isinstance(seq, int) or not isinstance(before, str):
             raise TypeError("its number or its hash is none")
@@ -556,7 +538,7 @@ def _record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) -
         # RecursionError where brackets are nested by the thousand
         title = f"{where(connection.engine)}: event {str(seq)[:20]}"
         raise StoreError(f"{title} cannot be read: a newer outlay wrote it, or it is damaged") from error
-    return Record(seq, at, event, before)
+    return e.Record(seq, at, event, before)
 
 
 def _is_file(connection: Connection) -> bool:

@@ -4,7 +4,6 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -68,9 +67,10 @@ def identity(path: Path | str) -> Identity | None:
 
 def engine_of(path: Path, mode: str = "rw") -> Engine:
     """An engine for a file that is there: in the mode "rw" it is never made anew where it was removed."""
+    address = f"file:{quote(str(path))}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
     engine = sa.create_engine(
         URL.create("sqlite", database=str(path)),
-        creator=_opener(path, mode),
+        creator=lambda: dbapi2.connect(address, uri=True, timeout=BUSY, check_same_thread=False),
         execution_options={"compiled_cache": _SAID},
     )
     engine.dialect = _dialect()
@@ -98,11 +98,6 @@ def _dialect() -> Dialect:
     engine.connect().close()  # which tells it what this SQLite can do
     engine.dispose()
     return engine.dialect
-
-
-def _opener(path: Path, mode: str) -> Callable[[], dbapi2.Connection]:
-    address = f"file:{quote(str(path))}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}"
-    return lambda: dbapi2.connect(address, uri=True, timeout=BUSY, check_same_thread=False)
 
 
 def file_system(folder: Path) -> str | None:

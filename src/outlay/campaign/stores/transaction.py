@@ -41,7 +41,7 @@ from outlay.campaign.stores.engines import (
     translated_errors,
     where,
 )
-from outlay.campaign.stores.queries import LockedCampaign, LockRequest, StatementBatch, Written, statement_batch
+from outlay.campaign.stores.queries import LockedCampaign, LockRequest, Written, statement_batch
 from outlay.campaign.stores.writer import Writer, WriteRequest
 from outlay.campaign.waiting import log
 from outlay.errors import NoCampaign, OutlayError, StoreError
@@ -94,8 +94,7 @@ class SqlLedger:
 
     def state(self) -> State:
         """Where the campaign stands, from its rows; without what its policy knows."""
-        engine = self._database.engine
-        with translated_errors(engine), read_snapshot(engine) as connection:
+        with read_snapshot(self._database.engine) as connection:
             state = queries.state_of(connection, self._cached.name)
         assert state is not None  # noqa: S101 (it was found or made at the start)
         return state
@@ -108,7 +107,7 @@ class SqlLedger:
         """The events after the first `after`, in order."""
         engine = self._database.engine
         while True:
-            with translated_errors(engine), read_snapshot(engine) as connection:
+            with read_snapshot(engine) as connection:
                 chunk = list(queries.events(connection, self._cached.number, after, CHUNK))
             yield from chunk
             if len(chunk) < CHUNK:
@@ -120,7 +119,7 @@ class SqlLedger:
         engine, left, after = self._database.engine, wanted.limit, wanted.after
         while left != 0:
             most = CHUNK if left is None or wanted.tag is not None else min(CHUNK, left)
-            with translated_errors(engine), read_snapshot(engine) as connection:
+            with read_snapshot(engine) as connection:
                 found, going_on = queries.find(connection, self._cached.number, wanted._replace(after=after), most)
             yield from found[:left]
             if going_on is None:
@@ -274,10 +273,17 @@ class Database:
             found = queries.lock(statements, [batch.cached.lock_request for batch in batches])
             if not self._is_kept(batches, found):
                 self._unanswered = None
+                written = []
                 for batch, there in zip(batches, found, strict=True):
                     batch.decide(self._connection, there, name, HELD / len(batches))
-                self._write(statements, batches, name)
-            self._check_file()
+                    if batch.error is None and batch.done is not None and batch.done.records:
+                        batch.cached.keep_snapshot(self._connection)
+                        written.append(Written(batch.cached.number, batch.cached.known(), batch.done.records, name))
+                if written:
+                    self._unanswered = name
+                    queries.write(statements, written)
+            if self._file is not None and sqlite.identity(self._file) != self._key[2]:  # nobody would find it
+                raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
             statements.commit()
             statements.flush()
         finally:
@@ -285,21 +291,6 @@ class Database:
                 self._turns.end()
         if self._connection.in_transaction():  # which has ended, also in SQLAlchemy's eyes
             self._connection.commit()
-
-    def _write(self, statements: StatementBatch, batches: list["CampaignBatch"], name: str) -> None:
-        written = []
-        for batch in batches:
-            if batch.error is None and batch.done is not None and batch.done.records:
-                batch.cached.keep_snapshot(statements.connection)
-                written.append(Written(batch.cached.number, batch.cached.known(), batch.done.records, name))
-        if written:
-            self._unanswered = name
-            queries.write(statements, written)
-
-    def _check_file(self) -> None:
-        """Refuse to go on with a file that has lost its name: what is written there is found by nobody."""
-        if self._file is not None and sqlite.identity(self._file) != self._key[2]:
-            raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
 
     def _is_kept(self, batches: list["CampaignBatch"], found: Sequence[LockedCampaign | None]) -> bool:
         """Whether the batch whose COMMIT was not answered is in the ledger: all of it is, or nothing."""

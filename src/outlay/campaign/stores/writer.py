@@ -86,7 +86,7 @@ class Writer(Generic[C]):
         self._process = os.getpid()
         self._queue: SimpleQueue[WriteRequest[C]] = SimpleQueue()
         self._waiting: dict[C, deque[WriteRequest[C]]] = {}  # taken from the queue, by campaigns whose turn is next
-        self._open: set[WriteRequest[C]] = set()  # that are not answered yet
+        self._open: set[WriteRequest[C]] = set()  # that are not answered, or not taken back yet
         self._over = False
         _writers.add(self)
         threading.Thread(target=self._work, name=f"outlay {name}", daemon=True).start()
@@ -94,7 +94,7 @@ class Writer(Generic[C]):
     @property
     def depth(self) -> int:
         """How many requests wait for their answer."""
-        return len(self._open)
+        return sum(not request.future.done() for request in list(self._open))
 
     def call(self, campaign: C, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """The replies, when they are kept; StoreBusy where that takes longer than `timeout` seconds."""

@@ -11,8 +11,7 @@ import importlib.util
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -21,9 +20,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
+from outlay.engine.choose_arm import Affordable
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
-from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Affordable, Crossings
+from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Crossings
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import MemoryTuple, has
@@ -37,24 +37,22 @@ _SLICE_SECONDS = 0.08
 _FIRST_SLICE = 256  # pulls per run
 
 Cuda = Any  # the module numba.cuda, which is not typed, and its arrays on the device
-Arguments = tuple[Any, ...]  # what the compiled loop takes: records of arrays on the device, and numbers
 
 
 def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:  # noqa: ARG001
     """Do every task on the GPU; `report` is told, now and then, how many runs are done."""
     cuda = toolkit()
     done = 0
-    for task in tasks:
-        with limited_memory():
+    try:
+        for task in tasks:
             plan = Plan(cuda, task)
             for start, stop in chunks(task.runs, plan.bytes_per_run, plan.free_bytes):
-                Chunk(plan, task.part(start, stop)).play(partial(_add, report, done))
+                Chunk(plan, task.part(start, stop)).play(done, report)
                 done += stop - start
-                report(done)
-
-
-def _add(report: Report, before: float, done: float) -> None:
-    report(before + done)
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise OutlayError("the GPU's memory is full: fewer runs, or backend='threads'") from error
 
 
 def chunks(runs: int, bytes_per_run: int, free: int) -> list[tuple[int, int]]:
@@ -83,49 +81,53 @@ class Chunk:
         marks = np.zeros((3, lanes), np.int64)
         marks[PASSED, task.runs :] = len(task.budgets)  # the padding is done
         room = self.lanes if task.hard else 1  # hardly any where the budget may be passed
-        counts = (zeros(arms, room, dtype=np.int64) for _ in range(2))
-        self.states = plan.kernel.RunStates(
-            zeros(arms, lanes, dtype=np.int64),
-            zeros(4, lanes),
-            plan.cuda.to_device(marks),
-            zeros(3, lanes, dtype=np.uint64),
-            zeros(2, lanes),
-            zeros(arms, lanes),
-            zeros(arms, lanes, dtype=np.int64),
-            Affordable(plan.cuda.to_device(task.dearest if task.hard else np.zeros(1)), zeros(arms, 2, room), *counts),
+        dearest = task.dearest if task.hard else np.zeros(1)
+        self.states = plan.code.kernel.RunStates(
+            pulls=zeros(arms, lanes, dtype=np.int64),
+            totals=zeros(4, lanes),
+            marks=plan.cuda.to_device(marks),
+            words=zeros(3, lanes, dtype=np.uint64),
+            normals=zeros(2, lanes),
+            bounds=zeros(arms, lanes),
+            ends=zeros(arms, lanes, dtype=np.int64),
+            affordable=Affordable(
+                dearest=plan.cuda.to_device(dearest),
+                totals=zeros(arms, 2, room),
+                arms=zeros(arms, room, dtype=np.int64),
+                pulls=zeros(arms, room, dtype=np.int64),
+                most=float(dearest.max()),
+            ),
         )
         self.crossings: Any = Crossings(
             zeros(task.runs, budgets, arms, dtype=np.int64), zeros(task.runs, budgets), zeros(task.runs, budgets)
         )
         self.memories = self._spread([plan.first])
-        self._kernel: Any = None
+        try:
+            self.kernel = plan.code.kernel_for(self._arguments(zeros(4, dtype=np.int64), 1), task.hard)
+        except plan.code.CannotCompile as error:
+            raise OutlayError(refusal(task.label, str(error))) from error
 
-    def play(self, report: Report) -> None:
-        """Play all runs to their end and write what came of them into the task's crossings."""
-        limit, task, plan = _FIRST_SLICE, self.task, self.plan
-        while True:
+    def play(self, before: int, report: Report) -> None:
+        """Play all runs to their end, after so many of other chunks, and write what came of them where it belongs."""
+        limit, task, going = _FIRST_SLICE, self.task, self.lanes
+        while going:
             start = time.perf_counter()
             going, troubled, share = self.advance(limit)
             seconds = max(time.perf_counter() - start, 1e-6)
-            if going == 0:
-                break
             if troubled:
                 self._help()
-            report(max(0.0, share / plan.kernel.MILLION - (self.lanes - task.runs)))
+            report(before + max(0.0, share / self.plan.code.kernel.MILLION - (self.lanes - task.runs)))
             limit = max(1, int(limit * min(4.0, max(0.25, _SLICE_SECONDS / seconds))))
         crossings = Crossings(*(array.copy_to_host() for array in self.crossings))
-        if not (np.isfinite(crossings.cost).all() and np.isfinite(crossings.reward).all()):
-            check_finite(task.label, task.first, crossings.cost, crossings.reward)
+        check_finite(task.label, task.first, crossings.cost, crossings.reward)
         task.crossings.fill(crossings)
 
     def advance(self, limit: int) -> tuple[int, int, int]:
         """Make at most `limit` pulls in each run; returns the tally: runs going, troubled, millionths of runs done."""
         tally = self.plan.zeros(4, dtype=np.int64)
-        arguments = self.arguments(tally, limit)
-        self._kernel = self._kernel or self._compiled(arguments)
         with warnings.catch_warnings():  # few runs leave the card idle; that is no mistake
             warnings.simplefilter("ignore")
-            self._kernel[self.lanes // THREADS, THREADS](*arguments)
+            self.kernel[self.lanes // THREADS, THREADS](*self._arguments(tally, limit))
         going, troubled, share, finished = map(int, tally.copy_to_host())
         if going + finished != self.lanes:  # a thread that raises just ends
             raise OutlayError(
@@ -133,19 +135,10 @@ class Chunk:
             )
         return going, troubled, share
 
-    def arguments(self, tally: Any, limit: int) -> Arguments:
-        """What the compiled loop takes."""
+    def _arguments(self, tally: Any, limit: int) -> tuple[Any, ...]:
         plan, task = self.plan, self.task
         shared = plan.world, plan.policy, self.memories, self.states, self.crossings, plan.limits
         return *shared, tally, plan.key, task.first, limit, task.max_pulls
-
-    def _compiled(self, arguments: Arguments) -> Any:
-        """The loop, compiled for these arguments."""
-        code = self.plan.code
-        try:
-            return code.kernel_for(arguments, self.task.hard)
-        except code.CannotCompile as error:
-            raise OutlayError(refusal(self.task.label, str(error))) from error
 
     def _help(self) -> None:
         """Raise what is wrong with some run; give all of them more memory where that is what one needs."""
@@ -200,7 +193,6 @@ class Plan:
     def __init__(self, cuda: Cuda, task: Task) -> None:
         self.cuda, self.task = cuda, task
         self.code: Any = imported("outlay.engine.gpu.device_code")
-        self.kernel: Any = imported("outlay.engine.gpu.kernel")
         first = task.memory()()
         self.first: MemoryTuple = (
             PointsWithRoom._make((*first, first)) if task.hard and type(first) is HullMoments else first
@@ -296,17 +288,6 @@ def imported(name: str) -> ModuleType:
     finally:
         if missing:
             names.pop("row_stack", None)  # another thread may have been faster
-
-
-@contextlib.contextmanager
-def limited_memory() -> Iterator[None]:
-    """One sentence, where the driver has no memory left."""
-    try:
-        yield
-    except Exception as error:
-        if "OUT_OF_MEMORY" not in str(error):
-            raise
-        raise OutlayError("the GPU's memory is full: fewer runs, or backend='threads'") from error
 
 
 class _PointsFields(NamedTuple):

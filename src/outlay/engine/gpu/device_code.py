@@ -18,7 +18,7 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.engine import hard_budget, loop
+from outlay.engine import choose_arm as decide
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
@@ -68,21 +68,13 @@ def signature(arguments: tuple[object, ...], stand_in: Callable[[type], type]) -
     """
 
     def type_of(value: Any) -> NumbaType:
-        if is_record(value):
-            return types.BaseTuple.from_types([type_of(field) for field in value], stand_in(type(value)))
         if isinstance(value, tuple):
-            return types.BaseTuple.from_types([type_of(item) for item in value])
-        if getattr(value, "ndim", 0) > 0 and np.dtype(value.dtype) in types_of:
-            return types.Array(types_of[np.dtype(value.dtype)], value.ndim, "C")
-        if isinstance(value, np.uint64):
-            return types.uint64
-        if isinstance(value, (bool, np.bool_)):
-            return types.boolean
-        if isinstance(value, (int, np.integer)) and -(2**63) <= value < 2**63:
-            return types.int64
-        if isinstance(value, (float, np.floating)):
-            return types.float64
-        kind = f"an array of {value.dtype}" if getattr(value, "ndim", 0) > 0 else repr(value)
+            cls = [stand_in(type(value))] if is_record(value) else []
+            return types.BaseTuple.from_types([type_of(item) for item in value], *cls)
+        dtype, axes = np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype), getattr(value, "ndim", 0)
+        if dtype in types_of:
+            return types.Array(types_of[dtype], axes, "C") if axes else types_of[dtype]
+        kind = f"an array of {dtype}" if axes else repr(value)
         raise CannotCompile(f"a field is {kind}, not a number of 64 bits or an array of such")
 
     return tuple(map(type_of, arguments))
@@ -177,10 +169,10 @@ for _name, _arguments in (
     overload_method(types.BaseTuple, _name, strict=False, jit_options=OPTIONS)(method_finder(_name, _arguments))
 for _function, _found in (
     (kernel.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
-    (loop.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
+    (decide.decide, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[0]),
     (kernel.holds, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[1]),
-    (loop.forget, lambda _: kernel.forget),
-    (hard_budget.decide_among, lambda policy, *_: hard_budget.way_to_decide_among(policy.instance_class)),
+    (decide.forget, lambda _: kernel.forget),
+    (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
     (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
     (kernel.of_run, _of_run),
     (turn, lambda _: _turn),
@@ -189,6 +181,6 @@ for _function, _found in (
     _registered.add(_function)
 for _function in Reach(
     kernel.play, kernel.play_hard, *(both for each in kernel.NAMING.values() for both in each),
-    *hard_budget.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
+    *decide.DECIDE_AMONG.values(), Philox.standard_normal, Philox.random,
 ).functions:  # fmt: skip
     register(_function)

@@ -18,11 +18,10 @@ from numba import cuda, float64, uint64
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, price_of
+from outlay.engine.choose_arm import DECIDE, Affordable, Drawing, Floats
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
-from outlay.engine.hard_budget import advance_hard
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import (  # fmt: skip
-    DECIDE,
     EARNED,
     EARNED_LOW,
     PASSED,
@@ -30,11 +29,10 @@ from outlay.engine.loop import (  # fmt: skip
     SPENT,
     SPENT_LOW,
     STRAY,
-    Affordable,
     Arms,
     Crossings,
-    Drawing,
-    Floats,
+    added,
+    advance,
 )
 from outlay.formulas.argmax import (
     AT_ONCE,
@@ -161,18 +159,21 @@ def play_hard(
     tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
 ) -> None:  # fmt: skip
     """The same where no run may pass the budget, of which there is one: by the CPU's own loop."""
-    run, budget, requests = cuda.grid(1), limits.budgets[0], limits.requests[0]
+    run = cuda.grid(1)
     rng = Philox(cuda.local.array(5, uint64), cuda.local.array(2, float64))
     levels, box = cuda.local.array(5, float64), cuda.local.array((2, SIDES), float64)
     proof: Any = Proof(levels, box, states.bounds[:, run], states.ends[:, run])
     open_run(rng, proof, states, run, key, first)
     memory, totals, marks = of_run(memories, run), states.totals[:, run], states.marks[:, run]
     all_runs = states.affordable
-    affordable = Affordable(all_runs.dearest, all_runs.totals[:, :, run], all_runs.arms[:, run], all_runs.pulls[:, run])
+    affordable = Affordable(
+        all_runs.dearest, all_runs.totals[:, :, run], all_runs.arms[:, run], all_runs.pulls[:, run], all_runs.most
+    )
     if marks[PASSED] == 0:
-        advance_hard(
-            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, budget, requests,
-            crossings.pulls[run], crossings.cost[run], crossings.reward[run], min(marks[PULLS] + limit, cap),
+        advance(
+            rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, limits.budgets,
+            limits.requests, crossings.pulls[run], crossings.cost[run], crossings.reward[run],
+            min(marks[PULLS] + limit, cap),
         )  # fmt: skip
     close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= cap)
 
@@ -207,13 +208,6 @@ def close_run(rng: Philox, states: RunStates, run: int, limits: Limits, tally: C
     cuda.atomic.add(tally, SHARE, int(MILLION * min(max(used, 0.0), 0.999)))
     if stopped or states.marks[STRAY, run] != 0 or not (math.isfinite(spent) and math.isfinite(earned)):
         cuda.atomic.add(tally, TROUBLED, 1)
-
-
-def added(total: float, low: float, term: float) -> tuple[float, float]:
-    """Kahan's sum: the total, and what rounding has added to it too much."""
-    term -= low
-    after = total + term
-    return after, (after - total) - term
 
 
 def decide(policy: Policy, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing) -> int:

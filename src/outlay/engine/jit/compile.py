@@ -45,12 +45,10 @@ from numba.core.errors import NumbaError
 
 from outlay.arms.law import AnyLaw
 from outlay.engine import loop
-from outlay.engine.hard_budget import play_hard
 from outlay.engine.jit.numba_types import (
     OPTIONS,
     OWN,
     PLAY,
-    PLAY_HARD,
     FieldTuple,
     Function,
     Laws,
@@ -91,7 +89,7 @@ class CannotCompile(Exception):
 class Program:
     """What the runs of a task share."""
 
-    play: Callable[..., None]  # `loop.play`, or `hard.play_hard`
+    play: Callable[..., None]  # `loop.play`
     world: Arms
     policy: Policy
     memory: Callable[[], Memory]
@@ -118,7 +116,7 @@ def program_of(task: Task) -> Program:
 def interpreted(task: Task) -> Program:
     """The same loop, left to the interpreter."""
     laws = Laws(tuple(task.problem.arms))
-    return Program(play_hard if task.hard else play, laws, task.policy, task.memory(), alone=True)
+    return Program(play, laws, task.policy, task.memory(), alone=True)
 
 
 @dataclass
@@ -228,7 +226,7 @@ def _things(policy: Policy, arms: tuple[AnyLaw, ...]) -> Things:
 
 
 def compiled(things: Things, hard: bool) -> Function:
-    """`loop.play` or `hard.play_hard`, compiled for these classes: from this process, from disk, or now.
+    """`loop.play`, compiled for these classes: from this process, from disk, or now.
 
     It counts no references; it does where that fails, as it does for code that makes arrays. Raises CannotCompile with
     the reason, in one line, where numba refuses.
@@ -278,12 +276,13 @@ def _entry(things: Things, hard: bool, copy_of: Callable[[type], type], reach: R
     policy, memory, world = things
     words = np.zeros(1, np.uint64)
     arguments = (
-        world, policy, memory, loop.SeedStates(words[None], words, words, words, words), loop.RunState.start(1),
+        world, policy, memory, loop.SeedStates(words[None], words, words, words, words),
+        loop.RunState.start(1, np.ones(1) if hard else None),
         loop.Crossings.blank(1, 1, 1), Limits.of(np.ones(1), None),
     )  # fmt: skip
     generator = numba.typeof(np.random.default_rng(0))
     signature = (generator, *(type_of(value, copy_of) for value in arguments), types.int64, types.int64, types.int64)
-    for version in PLAY_HARD if hard else PLAY:
+    for version in PLAY:
         try:
             entry: Function = numba.njit(nogil=True, **OPTIONS, **options)(version).compile(signature)
         except NumbaError as error:
@@ -372,7 +371,7 @@ def _folder(things: Things, hard: bool, reach: Reach) -> Path | None:
     """
     if not reach.portable:
         return None
-    key = f"{_versions()} {'play_hard' if hard else 'play'} {reach.digest} {described(shape(things))}"
+    key = f"{_versions()} {'hard' if hard else 'soft'} {reach.digest} {described(shape(things))}"
     try:
         root = _root()
         path = root / hashlib.sha256(key.encode()).hexdigest()[:32]

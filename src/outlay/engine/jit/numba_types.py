@@ -28,9 +28,9 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 from numpy.typing import DTypeLike, NDArray
 
 from outlay.arms.law import AnyLaw
-from outlay.engine import hard_budget, loop
-from outlay.engine import hard_budget as hard
-from outlay.engine.loop import Drawing
+from outlay.engine import choose_arm as decide
+from outlay.engine import loop
+from outlay.engine.choose_arm import Drawing
 from outlay.parameters import is_record
 from outlay.usercode import PROTOCOL, Reach
 
@@ -323,9 +323,8 @@ def without_refcounts(outer: Function, inner: Function) -> tuple[Function, Funct
     return outer, counting_outer
 
 
-OWN.update((law_at, loop.decide, hard_budget.decide_among))
+OWN.update((law_at, decide.decide, decide.decide_among))
 PLAY = without_refcounts(loop.play, loop.advance)
-PLAY_HARD = without_refcounts(hard.play_hard, hard.advance_hard)
 
 
 def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
@@ -377,10 +376,10 @@ for _name, _arity in PROTOCOL.items():
         method_finder(_name, ", ".join("abcd"[:_arity]))
     )
 for _function, _found in (
-    (loop.decide, lambda policy, *_: loop.way_to_decide(policy.instance_class)),
-    (hard_budget.decide_among, lambda policy, *_: hard_budget.way_to_decide_among(policy.instance_class)),
+    (decide.decide, lambda policy, *_: decide.way_to_decide(policy.instance_class)),
+    (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
     (law_at, _law_at),
 ):
     overload(_function, strict=False, jit_options=WITHIN)(_found)
-for _function in Reach(loop.forget, loop.begin, *loop.DECIDE.values(), *hard_budget.DECIDE_AMONG.values()).functions:
+for _function in Reach(loop.begin, *decide.DECIDE.values(), *decide.DECIDE_AMONG.values()).functions:
     register(_function)

@@ -1,12 +1,11 @@
-"""Never past the budget: the loop for hard mode, where only arms may be pulled whose dearest pull fits what is left.
+"""Which arm to pull next: of all of them, or in hard mode of those whose dearest pull fits what is left of the budget.
 
-While every arm fits, the policy is asked as in `loop`. Once one does not, it is asked about those that do, as a
+In hard mode the policy is asked as ever while every arm fits. Once one does not, it is asked about those that do, as a
 campaign in hard mode asks it: the same choices; a refund may let all fit again. (One with `choose` and no
 `choose_among` is asked about all; where the arm that it names does not fit, the fitting one with the largest rate is
-pulled.) Every arm that fits is looked at, since there are few such pulls, near the end of a run. The run ends when none
-fits, or when every request is served. Since its last pulls depend on the budget, a run serves one budget alone. What is
-spent never exceeds the budget, to the last bit: rounding keeps the order of sums, so a pull that costs no more than the
-dearest cannot either.
+pulled.) Every arm that fits is looked at, since there are few such pulls, near the end of a run. What is spent never
+exceeds the budget, to the last bit: rounding keeps the order of sums, so a pull that costs no more than the dearest
+cannot either.
 
 All of this runs in the interpreter and compiled.
 """
@@ -15,33 +14,15 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from outlay.beliefs import Lead, SequentialMoments
 from outlay.beliefs.pooled import lead_of
-from outlay.engine.limits import Counts, Limits
-from outlay.engine.loop import (
-    EARNED,
-    EARNED_LOW,
-    MADE,
-    PASSED,
-    PULLS,
-    RUN,
-    SPENT,
-    SPENT_LOW,
-    STRAY,
-    Affordable,
-    Arms,
-    ChoiceCache,
-    Crossings,
-    Drawing,
-    Floats,
-    Rng,
-    RunState,
-    SeedStates,
-    begin,
-    decide,
-    forget,
-)
+from outlay.engine.limits import Counts
 from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
+from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
 from outlay.policies.protocol import (
     Belief,
     Chooser,
@@ -50,122 +31,143 @@ from outlay.policies.protocol import (
     LeaderMemory,
     Memory,
     Opening,
+    Phased,
     Policy,
     PolicyExtras,
     Sampled,
     Scored,
+    SequentialMemory,
     has,
     policy_kind,
 )
 
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
+
 NONE_FITS = -(2**62)  # in place of an arm
 
 
-def play_hard(
-    rng: Rng, world: Arms, policy: Policy, memory: Memory, seed_states: SeedStates, state: RunState,
-    crossings: Crossings, limits: Limits, limit: int, cap: int, end: int,
-) -> None:  # fmt: skip
-    """`loop.play` in hard mode, for one budget."""
-    marks = state.marks
-    while marks[RUN] < end and limit > 0:
-        before, row = marks[PULLS], marks[RUN]
-        if before == 0:
-            begin(seed_states, state)
-            for arm in range(len(state.pulls)):
-                state.affordable.totals[arm, 0] = state.affordable.totals[arm, 1] = 0.0
-        advance_hard(
-            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable,
-            limits.budgets[0], limits.requests[0], crossings.pulls[row], crossings.cost[row], crossings.reward[row],
-            min(before + limit, cap),
-        )  # fmt: skip
-        made = marks[PULLS] - before
-        marks[MADE] += made
-        limit -= made
-        if marks[PASSED] == 0:
-            break
-        marks[RUN] += 1
-        marks[PULLS] = 0
+class ChoiceCache(NamedTuple):
+    """What is remembered from pull to pull so that not every arm need be looked at: of one run at a time."""
+
+    scores: ScoreBounds  # for policies with a score and a phase
+    known: LeaderBounds  # for policies that compare every arm with the leader
+
+    @staticmethod
+    def start(arms: int) -> "ChoiceCache":
+        """Room for this many arms."""
+        return ChoiceCache(ScoreBounds.start(arms), LeaderBounds.start(arms))
 
 
-def advance_hard(
-    rng: Drawing, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    cache: ChoiceCache, affordable: Affordable, budget: float, requests: int, out_pulls: Counts, out_cost: Floats,
-    out_reward: Floats, stop: int,
-) -> None:  # fmt: skip
-    """Pull one run's arms until none fits or all requests are served, `stop` pulls are made, or its memory is full."""
-    n = marks[PULLS]
-    spent, spent_low = totals[SPENT], totals[SPENT_LOW]
-    earned, earned_low = totals[EARNED], totals[EARNED_LOW]
-    dearest = dearest_of_all(affordable)
-    forget(cache)
-    while n < stop and not memory.full():
-        arm = decide_within(policy, memory, pulls, spent, spent_low, n, cache, affordable, dearest, budget, rng)
-        if arm == NONE_FITS:
-            marks[PASSED] = 1
-            break
-        if arm < 0 or arm >= len(pulls):
-            marks[STRAY] = arm  # never 0, which is always an arm
-            break
-        cost, reward = world.pull(arm, rng)
-        memory.observe(arm, cost, reward)
-        pulls[arm] += 1
-        affordable.totals[arm, 0] += cost
-        affordable.totals[arm, 1] += reward
-        n += 1
-        term = cost - spent_low
-        total = spent + term
-        spent_low = (total - spent) - term
-        spent = total
-        term = reward - earned_low
-        total = earned + term
-        earned_low = (total - earned) - term
-        earned = total
-        if n >= requests:
-            marks[PASSED] = 1
-            break
-    if marks[PASSED] == 1:
-        for k in range(len(pulls)):
-            out_pulls[0, k] = pulls[k]
-        out_cost[0] = spent
-        out_reward[0] = earned
-    marks[PULLS] = n
-    totals[SPENT], totals[SPENT_LOW] = spent, spent_low
-    totals[EARNED], totals[EARNED_LOW] = earned, earned_low
+class Affordable(NamedTuple):
+    """Which arms fit into what is left of the budget, for hard mode."""
+
+    dearest: Floats  # [arm]: the most that a pull can cost
+    totals: Floats  # [arm, 2]: cost and reward so far
+    arms: Counts  # [place]: those that fit
+    pulls: Counts  # [place]: theirs
+
+    most: float  # that a pull of any arm can cost
+
+    @staticmethod
+    def start(dearest: Floats) -> "Affordable":
+        """Before the first pull, where pulls of the arms cost at most so much."""
+        arms = len(dearest)
+        counts = np.zeros((2, arms), np.int64)
+        return Affordable(dearest, np.zeros((arms, 2)), counts[0], counts[1], float(dearest.max()))
+
+
+def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng) -> int:
+    """The arm to pull next, by whichever of score, sample, excess and choose the policy has."""
+    return way_to_decide(type(policy))(policy, memory, pulls, spent, n, cache, rng)
+
+
+def decide_lazily(
+    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `score` and `phase`."""
+    return lazy_best_by_score(policy, memory, pulls, n, cache.scores)
+
+
+def decide_by_score(
+    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `score` alone."""
+    return best_by_score(policy, memory, pulls, log_of(n))
+
+
+def decide_by_sample(
+    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `sample`."""
+    return best_by_sample(policy, memory, pulls, log_of(n), rng)
+
+
+def decide_by_excess(
+    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `excess`."""
+    return lazy_best_by_excess(policy, memory, pulls, cache.known)
+
+
+def decide_by_opening(
+    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy that opens arms: their order is drawn before the first pull."""
+    if n == 0:
+        memory.shuffle(rng)
+    return lazy_best_of_opened(policy, memory, pulls, cache.known)
+
+
+def decide_by_choose(
+    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
+) -> int:  # fmt: skip
+    """`decide` for a policy with `choose`."""
+    return policy.choose(memory, Now(n, log_of(n), spent), rng)
+
+
+# `decide` for each way of `protocol.POLICY_KINDS`; which of the classes of policies each takes, numba checks.
+DECIDE: dict[KindName, Callable[..., int]] = {
+    "lazy score": decide_lazily,
+    "score": decide_by_score,
+    "sample": decide_by_sample,
+    "excess": decide_by_excess,
+    "opening": decide_by_opening,
+    "choose": decide_by_choose,
+}
+
+
+def way_to_decide(policy: type) -> Callable[..., int]:
+    """The function above that serves a class of policies."""
+    return DECIDE[policy_kind(policy).name]
+
+
+def forget(cache: ChoiceCache) -> None:
+    """Begin anew: another run, or the same one with its memory changed."""
+    forget_score_bounds(cache.scores)
+    forget_leader_bounds(cache.known)
 
 
 def decide_within(
     policy: Policy, memory: Memory, pulls: Counts, spent: float, spent_low: float, n: int, cache: ChoiceCache,
-    affordable: Affordable, dearest: float, budget: float, rng: Rng,
+    affordable: Affordable, budget: float, rng: Rng,
 ) -> int:  # fmt: skip
-    """The arm to pull next, of those that fit, or NONE_FITS; `dearest` is the most that any pull can cost."""
-    if spent + (dearest - spent_low) <= budget:
+    """`decide` in hard mode: the arm to pull next, of those that fit, or NONE_FITS."""
+    if spent + (affordable.most - spent_low) <= budget:
         return decide(policy, memory, pulls, spent, n, cache, rng)
-    count = fit_in(affordable, pulls, spent, spent_low, budget)
-    if count == 0:
-        return NONE_FITS
-    forget(cache)  # which will know nothing of this pull
-    return decide_among(
-        policy, memory, affordable.arms[:count], affordable.pulls[:count], affordable.totals, spent, n, rng
-    )
-
-
-def dearest_of_all(affordable: Affordable) -> float:
-    """The most that a pull of any arm can cost."""
-    dearest = affordable.dearest[0]
-    for arm in range(len(affordable.dearest)):
-        dearest = max(dearest, affordable.dearest[arm])
-    return float(dearest)
-
-
-def fit_in(affordable: Affordable, pulls: Counts, spent: float, spent_low: float, budget: float) -> int:
-    """Line up the arms whose dearest pull fits, with their pulls; how many there are."""
     count = 0
     for arm in range(len(pulls)):
         if spent + (affordable.dearest[arm] - spent_low) <= budget:
             affordable.arms[count] = arm
             affordable.pulls[count] = pulls[arm]
             count += 1
-    return count
+    if count == 0:
+        return NONE_FITS
+    forget(cache)  # which will know nothing of this pull
+    return decide_among(
+        policy, memory, affordable.arms[:count], affordable.pulls[:count], affordable.totals, spent, n, rng
+    )
 
 
 class Fitting(NamedTuple):
@@ -201,9 +203,7 @@ class FittingOpened(NamedTuple):
     def lead(self, arm: int) -> Lead:
         """What the others are compared with when this arm leads."""
         memory = self.memory
-        lead = lead_of(
-            memory.stats, memory.extremes, self.arms[arm], float(self.known), self.costs, self.rewards
-        )  # fmt: skip
+        lead = lead_of(memory.stats, memory.extremes, self.arms[arm], float(self.known), self.costs, self.rewards)
         return Lead(
             lead.rate, lead.spend, lead.price, float(len(self.arms)), lead.reward_max, lead.cost_min, lead.cost_max,
             lead.spread, lead.size, lead.opened, lead.usual_price, lead.usual_rate, lead.spent,
