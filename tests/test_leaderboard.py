@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.leaderboard import __main__ as command
-from benchmarks.leaderboard import cells, play, problems, real, store, tables
+from benchmarks.leaderboard import cells, play, real, store, tables
 from benchmarks.leaderboard.cells import rows_of
-from benchmarks.leaderboard.contenders import CONTENDERS, Contender, always, with_bounds, with_moments
+from benchmarks.leaderboard.contenders import Contender, always
 from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.problems import Entry
-from benchmarks.leaderboard.requests import FAMILIES, Rationed, of_family
+from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Setting
 from benchmarks.leaderboard.summary import ratios_by, summaries
 
-from outlay import Problem, simulate, theory
-from outlay.arms import Bernoulli, Constant, Gaussian, Pareto
+from outlay import Problem, simulate
+from outlay.arms import Bernoulli, Constant, Gaussian
 from outlay.policies import UCBB2, Fixed, RoundRobin
 from outlay.policies.baselines import EpsilonFirst, Greedy
 
@@ -147,22 +147,6 @@ def test_bad_arguments_get_one_sentence(
     assert "\n" not in str(refusal.value.code)
 
 
-def test_names_are_unlike_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(problems.DATA, raising=False)
-    entries = problems.problems()
-    names = [*(entry.name for entry in entries), *CONTENDERS]
-    assert len(set(names)) == len(names)
-    assert not {entry.group for entry in entries} & set(CONTENDERS)
-
-
-def test_who_may_not_play_is_left_out() -> None:
-    wild = Problem([Pareto(1.0, 1.0, 1.5), Pareto(1.0, 0.5, 1.5)])
-    assert with_bounds(UCBB2)(wild) is None
-    assert with_moments(dict)(wild) is None
-    assert with_bounds(UCBB2)(COINS.problem) == UCBB2(cost_bound=1.0, reward_bound=1.0)
-    assert with_moments(dict, a=1)(COINS.problem).keys() == {"var_cost", "var_reward", "cov", "a"}
-
-
 def test_a_log_becomes_a_problem_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("arm,instance,cost,reward\nb,x#1,2,1\na,x#1,1,0\nb,x#2,4,3\na,w#1,3,1\n")
@@ -244,17 +228,6 @@ def test_regret_is_in_per_cent_of_the_best_mix(tmp_path: Path) -> None:
     means = tables.mean_grid(rows)
     assert means.headings == ("policy", "all", "40")
     assert {line[0] for line in means.rows} == set(RATIONERS)
-
-
-def test_dearer_arms_pay_more_in_every_family() -> None:
-    for family in FAMILIES:
-        problem = of_family(family, 1)
-        assert (problem.mean_costs == of_family(family, 1).mean_costs).all()
-        entry = Rationed(family, problem, 100)
-        most = [entry.most(budget) for budget in entry.budgets((0.05, 0.2, 0.5, 1.2)).tolist()]
-        assert most == sorted(most)
-        assert most[-1] == pytest.approx(100 * problem.mean_rewards.max())
-        assert theory.fluid(problem, float(entry.budgets((0.5,))[0]), 100).price > 0
 
 
 def test_who_plays_and_where_the_tables_stand(

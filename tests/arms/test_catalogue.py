@@ -38,32 +38,6 @@ def test_unknown_names_are_refused_with_the_known_ones():
                 function(name)
 
 
-def test_g():
-    problem = catalogue.load("G")
-    np.testing.assert_allclose(problem.rates, [1.5, 1.25, 1.0])
-    np.testing.assert_allclose(problem.second_moments()["var_cost"], [0.25, 0.16, 0.25])
-    np.testing.assert_allclose(problem.second_moments()["var_reward"], [0.25, 0.25, 0.36])
-    np.testing.assert_allclose(problem.second_moments()["cov"], [0.15, 0.10, 0.20])
-
-
-def test_h():
-    problem = catalogue.load("H")
-    assert problem.best == 0
-    assert problem.rate == 2.0
-    np.testing.assert_allclose(np.sort(problem.rates)[-3:], [1.5, 1.6, 2.0])
-    np.testing.assert_array_equal(problem.second_moments()["cov"], np.zeros(10))
-
-
-@pytest.mark.parametrize(("name", "correlation"), [("gaussian5", 0.0), ("strong-correlation", 0.9)])
-def test_gaussian5(name, correlation):
-    problem = catalogue.load(name)
-    np.testing.assert_allclose(problem.rates, [1.0, 0.8, 0.7, 0.6, 0.4])
-    np.testing.assert_allclose(problem.mean_costs, [1, 1.2, 0.8, 1, 1.5])
-    second = problem.second_moments()
-    np.testing.assert_allclose(np.sqrt(second["var_cost"]), problem.mean_costs / 2)
-    np.testing.assert_allclose(second["cov"] / np.sqrt(second["var_cost"] * second["var_reward"]), correlation)
-
-
 def test_heavy_tails_have_a_little_more_than_two_moments():
     tails = np.array([tails_of(law) for law in catalogue.load("heavy-tails").arms])
     assert tails.min() > 2
@@ -89,9 +63,3 @@ def test_thousand_arms():
     assert 0.2 <= problem.rates.min() < 0.21
     assert 0.99 < problem.rate <= 1.0
     assert (problem.gaps == 0).sum() == 1
-
-
-def test_bounded():
-    problem = catalogue.load("bounded")
-    assert problem.bounds() == {"cost_bound": 1.0, "reward_bound": 1.0}
-    assert (problem.second_moments()["cov"] != 0).all()

@@ -114,11 +114,6 @@ def test_the_coupling_of_two_uniform_betas_is_known_exactly():
         assert coupling.parameter(rho) == pytest.approx(2.0 * math.sin(math.pi * rho / 6.0), abs=1e-9)
 
 
-def test_equal_betas_share_their_tables():
-    one, other = Beta(0.4, 0.3, 0.2, 0.1, 0.6), Beta(0.4, 0.3, 0.2, 0.1, 0.1)
-    assert one.cost_table is other.cost_table
-
-
 class Farthest:
     """A generator whose normals are so large that their distribution function is 1."""
 

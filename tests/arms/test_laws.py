@@ -9,7 +9,6 @@ import pytest
 from outlay import arms
 from outlay.arms import (
     Bernoulli,
-    Beta,
     Constant,
     Discrete,
     Empirical,
@@ -67,29 +66,11 @@ def test_arrays_of_a_law_are_its_own_and_read_only():
         law.costs[0] = 3
 
 
-def test_moments_of_pairs_given_by_sds():
-    for law in (
-        Gaussian(1, 2, 0.5, 0.25, 0.5),
-        Gamma(1, 2, 0.5, 0.25, 0.2),
-        Lognormal(1, 2, 0.5, 0.25, 0.5),
-        StudentT(1, 2, 0.5, 0.25, correlation=0.5),
-        Beta(1, 2, 0.5, 0.25, 0.5, 4, 4),
-    ):
-        expected = (1, 2, 0.25, 0.0625, law.correlation * 0.125)
-        assert law.moments() == pytest.approx(expected)
-
-
 def test_a_side_that_is_certain():
     assert Uniform(1, 1, 0, 1, 0.5).moments() == pytest.approx((1, 0.5, 0, 1 / 12, 0))
     assert Lognormal(2, 1, 0, 1, 0.5).moments().cov == 0.0
     assert StudentT(1, 1, 0, 1).tails() == Tails(math.inf, 3.0)
     assert Bernoulli(0, 1).moments() == LawMoments(0, 1, 0, 0, 0)
-
-
-def test_pareto_with_few_moments():
-    law = Pareto(1, 2, cost_tail=2, reward_tail=1.5)
-    assert law.moments() == LawMoments(1, 2, math.inf, math.inf, 0)
-    assert law.tails() == Tails(2, 1.5)
 
 
 def test_linear_over_a_cost_without_variance():
@@ -132,12 +113,6 @@ def test_a_long_law_is_printed_short_and_a_short_one_in_full():
     assert eval(repr(Empirical(np.arange(64), np.arange(64))), vars(arms)) == Empirical(np.arange(64), np.arange(64))
 
 
-def test_probabilities_may_be_off_by_rounding():
-    law = Discrete([1, 2, 3], [1, 1, 1], [0.1 + 1e-10, 0.2, 0.7])
-    assert law.cumulative[-1] == 1.0
-    assert law.moments().mean_reward == pytest.approx(1.0, abs=1e-15)
-
-
 class Plain(NamedTuple):
     """A user's law with the two methods it must have."""
 
@@ -176,21 +151,10 @@ BAD = [
     ("Gaussian", ("1", 1, 1, 1), "cost", "a finite number; got '1'"),
     ("Gaussian", (1, 1, -1, 1), "cost_sd", "≥ 0; got -1"),
     ("Gaussian", (1, 1, 1, 1, 1.5), "correlation", "≥ -1 and ≤ 1; got 1.5"),
-    ("Gaussian", ([1, [2, 3]], 1, 1, 1), "cost", "a finite number; got [1, [2, 3]]"),
-    ("Bernoulli", (1.1, 0.5), "cost", "≥ 0 and ≤ 1; got 1.1"),
     ("Bernoulli", (0.5, 0.8, 0.75), "correlation", "between -0.5 and 0.5 for these parameters; got 0.75"),
-    ("Bernoulli", (1, 0.5, 0.5), "correlation", "between 0 and 0 for these parameters; got 0.5"),
     ("Beta", (1.5, 0.5, 0.1, 0.1), "cost", "< cost_bound = 1; got 1.5"),
-    ("Beta", (0.5, 0, 0.1, 0.1), "reward", "> 0; got 0"),
     ("Beta", (0.5, 0.5, 0.1, 0.6), "reward_sd", "between 1e-05 and 0.495074 for this mean and bound; got 0.6"),
-    ("Beta", (0.5, 0.5, 0.1, 0.1, 0, 0), "cost_bound", "> 0; got 0"),
     ("Beta", (1e-12, 0.5, 1e-8, 0.1), "cost", "at least 1.02e-10 away from 0 and from cost_bound = 1; got 1e-12"),
-    (
-        "Beta",
-        (0.5, 2 - 1e-12, 0.1, 0.1, 0, 1, 2),
-        "reward",
-        "at least 2.04e-10 away from 0 and from reward_bound = 2; got 1.999999999999",
-    ),
     (
         "Beta",
         (0.5, 0.1, 0.1, 0.2, -0.99),
@@ -199,24 +163,16 @@ BAD = [
     ),
     ("Uniform", (1, 0, 0, 1), "cost_high", "≥ 1; got 0"),
     ("Discrete", ([1, 2], [1], [0.5, 0.5]), "rewards", "2 numbers, as many as costs; got 1"),
-    ("Discrete", ([1, 2], [1, 2], [1.0]), "probabilities", "2 numbers, as many as costs; got 1"),
     ("Discrete", ([1, 2], [1, 2], [0.5, 0.4]), "the sum of probabilities", "1; got 0.9"),
     ("Discrete", ([1, 2], [1, 2], [1.5, -0.5]), "probabilities at position 1", "a finite number ≥ 0; got -0.5"),
-    ("Discrete", ([1, nan], [1, 2], [0.5, 0.5]), "costs at position 1", "a finite number; got nan"),
     ("Constant", (1, True), "reward", "a finite number; got True"),
-    ("Exponential", (0, 1), "cost", "> 0; got 0"),
-    ("Gamma", (1, 1, 0, 1), "cost_sd", "> 1e-100; got 0"),
     ("Gamma", (1, 1, 1, 0.5, 0.6), "correlation", "between 0 and 0.5 for these parameters; got 0.6"),
-    ("Lognormal", (1, 1, 2, 2, -0.5), "correlation", "between -0.2 and 1 for these parameters; got -0.5"),
     ("Lognormal", (1e-50, 1, 1e60, 1), "cost_sd", "≥ 0 and ≤ 1e+50; got 1e+60"),
     ("Pareto", (1, 1, 1), "cost_tail", "> 1; got 1"),
     ("StudentT", (1, 1, 1, 1, 2), "tail", "> 2; got 2"),
     ("Linear", (1.0, 1), "cost", "a law: a NamedTuple with methods draw(rng) and moments(); got 1.0"),
-    ("Linear", (Constant(1, 1), nan), "slope", "a finite number; got nan"),
-    ("Linear", (Constant(1, 1), 1, 0, -1), "noise_sd", "≥ 0; got -1"),
     ("Empirical", ([], []), "costs", f"{COLUMN}, in one dimension and not empty; got []"),
     ("Empirical", ([1, 2, 3], [1, 2]), "rewards", "3 numbers, as many as costs; got 2"),
-    ("Empirical", ([1e400], [1]), "costs", "a finite number; got inf"),
 ]
 
 
@@ -225,11 +181,6 @@ def test_bad_parameters_are_refused_in_one_sentence(name, arguments, parameter, 
     with pytest.raises(BadParameter) as error:
         getattr(arms, name)(*arguments)
     assert str(error.value) == f"{parameter} of {name} must be {rest}"
-
-
-def test_a_whole_number_beyond_every_float_is_refused():
-    with pytest.raises(BadParameter):
-        Empirical([10**400], [1])
 
 
 def test_independence_is_always_possible() -> None:

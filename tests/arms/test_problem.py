@@ -113,12 +113,6 @@ def test_values_compare_hash_and_cannot_change():
     lines = [Problem([Linear(Coin(np.array([chance])), 1.0)]) for chance in (0.5, 0.5, 0.6)]
     assert lines[0] == lines[1] != lines[2]
     assert hash(lines[0]) == hash(lines[1])
-    deep = [Problem([Odd((1.0, 1.0, 1.0, 1.0, np.array(0.0)))]) for _ in range(2)]
-    assert deep[0] == deep[1]
-    assert hash(deep[0]) == hash(deep[1])
-    whole, real = (Problem([Coin(np.array([1], dtype))]) for dtype in (np.int64, np.float64))
-    assert whole == real
-    assert hash(whole) == hash(real)
     assert Problem([Linear(Odd((1, 1, 1, 1, 0)), 1.0)]) != Problem([Linear(Twin((1, 1, 1, 1, 0)), 1.0)])
     with pytest.raises(AttributeError, match="cannot be changed"):
         PROBLEM.names = ("x",)
@@ -155,11 +149,8 @@ BAD = [
     ([], None, "arms of Problem must be a sequence of at least one law; got []"),
     (3, None, "arms of Problem must be a sequence of laws; got 3"),
     (Constant(1, 1), None, "arms of Problem must be a sequence of laws; got Constant(cost=1.0, reward=1.0)"),
-    (["a"], None, "arm 0 of Problem must be a law: a NamedTuple with methods draw(rng) and moments(); got 'a'"),
     ([Gaussian(0, 1, 1, 1)], None, "the mean cost of 'arm 0' of Problem must be a finite number > 0; got 0.0"),
-    ([Gaussian(-1, 1, 1, 1)], ["x"], "the mean cost of 'x' of Problem must be a finite number > 0; got -1.0"),
     ([Odd((1, math.nan, 1, 1, 0))], None, "the mean reward of 'arm 0' of Problem must be a finite number; got nan"),
-    ([Odd((math.inf, 1, 1, 1, 0))], None, "the mean cost of 'arm 0' of Problem must be a finite number; got inf"),
     (
         [Odd((1, 1, -1, 1, 0))],
         None,
@@ -170,14 +161,10 @@ BAD = [
         None,
         "the covariance of 'arm 0' of Problem must be within ±√(Var(cost)·Var(reward)) = ±0.1; got -5.0",
     ),
-    ([Odd((1, 1))], None, "the moments of 'arm 0' of Problem must be five numbers; got (1, 1)"),
     ([Odd((1, 1, 1, 1, "x"))], None, "the moments of 'arm 0' of Problem must be five numbers; got (1, 1, 1, 1, 'x')"),
-    (ONE, "a", "names of Problem must be a sequence of strings; got 'a'"),
     (ONE, ["a", "b"], "names of Problem must be 1, as many as arms; got 2"),
     (ONE * 2, ["a", "a"], "name 1 of Problem must be unlike the others; got 'a'"),
-    (ONE, [""], "name 0 of Problem must be a string, not blank and without control characters; got ''"),
     (ONE, ["a\nb"], "name 0 of Problem must be a string, not blank and without control characters; got 'a\\nb'"),
-    (ONE, [3], "name 0 of Problem must be a string, not blank and without control characters; got 3"),
 ]
 
 
@@ -202,10 +189,6 @@ def test_covariances_at_their_limit_are_legal():
         assert len(Problem([law])) == 1
 
 
-def test_infinite_variances_are_legal():
-    assert Problem([Pareto(1, 1, 1.5)]).second_moments()["var_cost"][0] == math.inf
-
-
 def test_laws_are_read_by_position_and_by_name():
     assert [PROBLEM[i] for i in range(4)] == list(PROBLEM) == list(PROBLEM.arms)
     assert PROBLEM[-1] is PROBLEM["d"] is PROBLEM.arms[3]
@@ -220,9 +203,6 @@ def test_laws_are_read_by_position_and_by_name():
 
 UNKNOWN = [
     (4, "it has 4 arms, counted from 0"),
-    (-5, "it has 4 arms, counted from 0"),
-    (1.0, "it has 4 arms, counted from 0"),
-    (None, "it has 4 arms, counted from 0"),
     ("e", "it has 4 arms, of other names"),
     ("A", "it has 4 arms, of other names (did you mean a?)"),
 ]
@@ -242,7 +222,3 @@ def test_an_unknown_arm_is_what_dicts_and_lists_raise(kind):
         PROBLEM["e"]
     with pytest.raises(kind):
         PROBLEM[4]
-
-
-def test_a_problem_of_another_ones_laws():
-    assert Problem(PROBLEM, PROBLEM.names) == PROBLEM

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from outlay import arms
 from outlay.arms import Bernoulli, Beta, Constant, Empirical, Gaussian, Linear, Pareto, Problem, Uniform
 from outlay.arms.problem_file import LAWS
-from outlay.errors import BadFile, BadParameter
+from outlay.errors import BadFile
 
 PROBLEM = Problem([Gaussian(1.0, 0.9, 0.5, 0.2, 0.5), Constant(0.5, 0.6)], names=["a", "b"])
 
@@ -66,54 +66,31 @@ def test_files_round_trip(tmp_path: Path):
     assert Problem.load(str(path)) == PROBLEM
 
 
-def test_numbers_may_be_whole_and_names_left_out():
-    text = 'format = 1\n[[arms]]\nlaw = "Constant"\ncost = 2\nreward = 1\n'
-    assert Problem.from_toml(text) == Problem([Constant(2.0, 1.0)])
-
-
 KNOWN = f"; the known laws are {', '.join(LAWS)}, yours as file.py:Name"
-NO_LAW = "must be a law: a NamedTuple with methods draw(rng) and moments(); got"
 HEAD = "format = 1\n[[arms]]\n"
 CONSTANT = 'law = "Constant"\ncost = 1\nreward = 1\n'
 BROKEN = [
     ("format = ", "this is not TOML: Invalid value (at end of document)"),
-    ("a = 1\na = 2\n", "this is not TOML: Cannot overwrite a value (at line 2, column 6)"),
     ("a = " + "[" * 5000, "this is not TOML: it is nested too deeply"),
     ("", "a problem starts with the line `format = 1`; this one has none"),
     ('format = "1"', "a problem starts with the line `format = 1`; this one has format = '1'"),
-    ("format = 2", "this problem has format 2, written by a newer outlay; this one reads format 1"),
     ("format = 1", "a problem has one `[[arms]]` table per arm; this one has none"),
-    ("format = 1\narms = 3", "a problem has one `[[arms]]` table per arm; this one has none"),
     ("format = 1\nx = 1\ny = 1", "a problem has `format` and `[[arms]]` tables only; this one also has x, y"),
     (HEAD + "cost = 1", "arm 0 ('arm 0') has no `law`" + KNOWN),
     (
         HEAD + 'name = "a"\nlaw = "Gauss"',
         "arm 0 ('a') has the unknown law 'Gauss'" + KNOWN + " (did you mean Gaussian?)",
     ),
-    (HEAD + "law = [1]", "arm 0 ('arm 0') has the unknown law [1]" + KNOWN),
     (HEAD + 'law = "Constant"\nreward = 1', "arm 0 ('arm 0'): Constant lacks its argument cost"),
     (HEAD + CONSTANT + "price = 1", "arm 0 ('arm 0'): Constant has no argument price; it has cost, reward"),
     (
         HEAD + 'law = "Constant"\ncost = "1"\nreward = 1',
         "arm 0 ('arm 0'): cost of Constant must be a finite number; got '1'",
     ),
-    (
-        HEAD + 'law = "Constant"\ncost = nan\nreward = 1',
-        "arm 0 ('arm 0'): cost of Constant must be a finite number; got nan",
-    ),
     (HEAD + 'law = "Linear"\nslope = 1\ncost = {law = "X"}', "arm 0 ('arm 0'), cost has the unknown law 'X'" + KNOWN),
-    (HEAD + 'law = "Linear"\nslope = 1\ncost = 2', f"arm 0 ('arm 0'): cost of Linear {NO_LAW} 2"),
     (
         HEAD + 'law = "Constant"\ncost = -1\nreward = 1',
         "the mean cost of 'arm 0' of Problem must be a finite number > 0; got -1.0",
-    ),
-    (
-        HEAD + "name = 3\n" + CONSTANT,
-        "name 0 of Problem must be a string, not blank and without control characters; got 3",
-    ),
-    (
-        HEAD + 'name = "a"\n' + CONSTANT + '[[arms]]\nname = "a"\n' + CONSTANT,
-        "name 1 of Problem must be unlike the others; got 'a'",
     ),
 ]
 
@@ -129,12 +106,6 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path):
     (tmp_path / "bom.toml").write_text(PROBLEM.to_toml(), encoding="utf-8-sig")
     assert Problem.load(tmp_path / "bom.toml") == PROBLEM
     assert Problem.from_toml("\ufeff" + PROBLEM.to_toml()) == PROBLEM
-
-
-@pytest.mark.parametrize("text", [b"", None, 3])
-def test_what_is_no_text_is_refused(text):
-    with pytest.raises(BadParameter, match=r"^text of from_toml must be a string; got "):
-        Problem.from_toml(text)
 
 
 def test_many_arms_take_little_longer_than_their_toml():

@@ -115,16 +115,12 @@ BROKEN = {
     "arm,cost,reward,cost\na,1,2,3\n": "log.csv has 2 columns for the cost, cost, cost; it has arm, cost, reward, cost",
     HEAD + "a,1,2\nb,$3,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3': leave out the",
     HEAD + 'a,"1,5",2\n': "the cost of log.csv must be a number in every row; row 2 has '1,5': write decimals with a",
-    HEAD + 'a,"1,5x",2\n': "the cost of log.csv must be a number in every row; row 2 has '1,5x'",
     HEAD + "a,1,2\n\nb,3,1_0\n": "the reward of log.csv must be a number in every row; row 3 has '1_0'",
-    HEAD + f"a,{'x' * 99},2\n": f"the cost of log.csv must be a number in every row; row 2 has '{'x' * 39}…'",
-    HEAD + "a,inf,2\n": "the cost of log.csv must be a finite number within ±1e100 in every row; row 2 has inf",
     HEAD
     + "a,1,-1e101\n": "the reward of log.csv must be a finite number within ±1e100 in every row; row 2 has -1e+101",
     HEAD + f"{'a' * 201},1,2\n": "the arm of log.csv must be a name of at most 200 printable characters; row 2 has ",
     HEAD + "a,1,2\nb\x07,1,2\n": "the arm of log.csv must be a name of at most 200 printable characters; row 3 has 'b",
     HEAD + "a,1,2\nb,1\n": "log.csv cannot be read: row 3: Expected 3 columns, got 2: b,1",
-    HEAD + "a,1,2\nb,1,2,3\n": "log.csv cannot be read: row 3: Expected 3 columns, got 4: b,1,2,3",
     HEAD + 'a,1,2\n"b,1,2\nc,1,2\n': 'log.csv cannot be read: row 3: Expected 3 columns, got 1: "b,1,2 c,1,2',
     HEAD.strip(): "log.csv cannot be read: it has a header and no rows, or a quote in it is not closed",
     HEAD: "log.csv has no rows",
@@ -139,11 +135,6 @@ def test_broken_files(here, text):
     with pytest.raises(BadFile) as refused:
         list(stretches("log.csv", LogColumns(), "advise"))
     assert str(refused.value).startswith(BROKEN[text])
-
-
-def test_a_column_of_exactly_that_name_comes_first(here):
-    Path("log.csv").write_text("arm,cost,reward,Cost \na,1,2,3\n")
-    assert read("log.csv")["cost"].tolist() == [1.0]
 
 
 def test_what_is_no_log(here):
@@ -171,10 +162,6 @@ def test_what_is_no_log(here):
         assert str(refused.value).startswith(sentence)
     with pytest.raises(BadParameter, match=r"^arm, cost and reward of \[log\] must be three different columns"):
         list(stretches(made(3), LogColumns("arm", "reward", "Reward"), "[log]"))
-    with pytest.raises(BadParameter, match=r"^cost of advise must be the name of a column; got 3$"):
-        list(stretches(made(3), LogColumns("arm", 3, "reward"), "advise"))  # type: ignore[arg-type]
-    with pytest.raises(BadParameter, match=r"^log of advise must be the path of a file, .*; got ''$"):
-        list(stretches("", LogColumns(), "advise"))
 
 
 def test_columns_that_hold_neither_names_nor_numbers():
@@ -204,29 +191,12 @@ def test_a_comma_in_the_header_does_not_make_it_comma_separated(tmp_path):
     assert rows.costs.tolist() == [1.0]
 
 
-def test_lines_that_end_as_on_old_machines(tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_bytes(b"arm,cost,reward\ra,1,1\rb,2,0\r")
-    [rows] = stretches(path, LogColumns(), "advise")
-    assert (rows.names, rows.costs.tolist()) == (["a", "b"], [1.0, 2.0])
-
-
-def test_one_batch_is_no_table():
-    [batch] = pa.table({"arm": ["a"], "cost": [1.0], "reward": [1.0]}).to_batches()
-    with pytest.raises(BadParameter, match="a pandas frame or an Arrow table; got"):
-        list(stretches(batch, LogColumns(), "advise"))
-
-
 def test_json_lines(here):
     """A key that is missing is an empty cell, kinds may be mixed, and what is not an object is named with its line."""
     Path("log.jsonl").write_text('{"arm": "a", "cost": 1, "reward": true}\n\n{"arm": "b", "cost": "2.5"}\n')
     [rows] = stretches("log.jsonl", LogColumns(), "advise")
-    assert (rows.names, rows.costs.tolist(), rows.rewards.tolist(), rows.left_out.tolist()) == (
-        ["a", "b"],
-        [1],
-        [1],
-        [2],
-    )
+    assert (rows.names, rows.costs.tolist(), rows.rewards.tolist()) == (["a", "b"], [1], [1])
+    assert rows.left_out.tolist() == [2]
     for text, sentence in {
         '{"arm": "a"}\n[1]\n': "log.jsonl cannot be read: line 2 is not one JSON object: ",
         '{"arm": "a", "cost": 1}\n': "log.jsonl has no column 'reward'; it has arm, cost: name the one for the reward",

@@ -107,11 +107,19 @@ class Brought(Mine):
         return self.known * (rate - 0.5)
 
 
+class WithWorth(Mine):
+    def divergence(self, rate, worth=0.0):
+        return self.known * (rate + worth - 0.5)
+
+
 def test_a_law_may_bring_its_own():
-    assert divergence(Brought(2.0), 1.0) == 1.0
+    assert divergence(Brought(2.0), 1.0) == divergence(WithWorth(2.0), 1.0) == 1.0
+    assert divergence(WithWorth(2.0), 1.0, worth=0.5) == 2.0
     assert model_of(Brought(2.0)) == "The model of the law's own method divergence(rate)."
     with pytest.raises(BadParameter, match=r"^divergence at the rate 1 of Brought must be ≥ 0; got -0.5$"):
         divergence(Brought(-1.0), 1.0)
+    with pytest.raises(NotCovered, match=r"^its law is Brought, whose divergence\(rate\) takes no worth of a request$"):
+        divergence(Brought(2.0), 1.0, worth=0.5)
 
 
 def test_not_covered():
@@ -172,28 +180,3 @@ def test_a_worth_that_vanishes_leaves_what_there_is_without(name, model):
         assert tiny <= without * (1 + 1e-9)
     else:
         assert tiny == pytest.approx(without, rel=1e-6)
-
-
-class Without(NamedTuple):
-    known: float
-
-    def draw(self, rng):
-        return 1.0, 0.5
-
-    def moments(self):
-        return 1.0, 0.5, 1.0, 1.0, 0.0
-
-    def divergence(self, rate):
-        return self.known * (rate - 0.5)
-
-
-class WithWorth(Without):
-    def divergence(self, rate, worth=0.0):
-        return self.known * (rate + worth - 0.5)
-
-
-def test_a_law_may_take_a_worth():
-    assert divergence(WithWorth(2.0), 1.0) == 1.0
-    assert divergence(WithWorth(2.0), 1.0, worth=0.5) == 2.0
-    with pytest.raises(NotCovered, match=r"^its law is Without, whose divergence\(rate\) takes no worth of a request$"):
-        divergence(Without(2.0), 1.0, worth=0.5)

@@ -175,18 +175,11 @@ def test_bad_use_is_one_sentence():
         BadParameter, match=r"^budget of optimal_policy must be small enough for 1,000,000 steps of 0.5"
     ):
         optimal_policy(Problem([Constant(1.0, 1.0), Constant(1.5, 1.0)]), 1e9)
-    with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be ≥ 0; got -1"):
-        optimal_policy(REFUNDS, 10.0, headroom=-1)
-    for headroom in (1e9, 1e308):
-        with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be small enough for 1,000,000 steps"):
-            optimal_policy(REFUNDS, 10.0, headroom=headroom)
+    with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be small enough for 1,000,000 steps"):
+        optimal_policy(REFUNDS, 10.0, headroom=1e308)
     slow = Problem([Discrete([-1.0, 1.0], [1.0, 1.0], [0.5 - 1e-9, 0.5 + 1e-9])])
     with pytest.raises(BadParameter, match=r"^headroom of optimal_policy must be given, where refunds lead too far"):
         optimal_policy(slow, 10.0)
-    with pytest.raises(BadParameter, match=r"^problem of optimal_policy must be an outlay.Problem; got None"):
-        optimal_policy(None, 10.0)  # type: ignore[arg-type]
-    with pytest.raises(BadParameter, match=r"^budget of optimal_policy must be > 0"):
-        optimal_policy(REFUNDS, 0.0)
 
 
 def test_the_page_prints_what_it_says():

@@ -12,7 +12,6 @@ from outlay.arms import (
     Bernoulli,
     Constant,
     Discrete,
-    Exponential,
     Gamma,
     Gaussian,
     Pareto,
@@ -67,17 +66,6 @@ def test_it_is_the_formula_at_the_best_gain_and_part(problem, budget, regret):
         if budget > 1e4 and regret == 40.0 and problem is not THREE:
             finer = [(gain, part) for gain in np.geomspace(0.2, 1.5, 12) for part in (0.8, 0.9, 0.95, 0.98)]
             assert max(root(problem, arm, budget, regret, *at) for at in finer) <= 1.03 * pulls
-
-
-def test_arms_are_judged_in_the_model_that_they_have():
-    """The coins in theirs, of independent costs and rewards, the Gaussian in its default."""
-    problem = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.8, 0.5, 0.5), Bernoulli(0.5, 0.4)])
-    found = finite_bound(problem, 1e4, 10.0, model="independent")
-    for arm, name, model in ((1, "arm 1", "known covariance"), (2, "arm 2", "independent")):
-        wanted = max(root(problem, arm, 1e4, 10.0, gain, part, model) for gain in _GAINS for part in _PARTS)
-        assert found.pulls[name] == pytest.approx(wanted, rel=1e-5)
-    assert found.pulls["arm 1"] == finite_bound(problem, 1e4, 10.0).pulls["arm 1"]
-    assert found.pulls["arm 2"] < 0.995 * finite_bound(problem, 1e4, 10.0).pulls["arm 2"]
 
 
 def test_without_a_regret_it_is_where_both_are_equal():
@@ -148,62 +136,24 @@ def test_good_policies_have_it(name, monkeypatch):
         assert lost < 20 * finite_bound(problem, budget, most).value  # not vacuous
 
 
-@pytest.mark.parametrize("law", [Exponential(1.0, 1.0), Gaussian(1.0, 1.0, 3.0, 1.0), Gamma(1.0, 1.0, 2.0, 1.0)])
-def test_the_budget_lasts(law):
-    """The share of runs in which mean costs of less than b are pulled is at most p; 20 000 runs of one arm.
-
-    It is a fair part of p at some b, so that p is no mere 1.
-    """
-    rng = np.random.default_rng(6)
-    budget, variance = 40.0, law.moments()[2]
-    costs = np.array([law.draw(rng)[0] for _ in range(20_000 * 60)]).reshape(20_000, 60)
-    first = np.argmax(np.cumsum(costs, axis=1) > budget, axis=1) + 1.0
-    first[(np.cumsum(costs, axis=1) <= budget).all(axis=1)] = math.inf
-    shares = []
-    for b in (10.0, 20.0, 30.0, 36.0):
-        late = variance * b / (variance * b + (budget - b) ** 2)
-        shares.append(float((first < b).mean()) / late)
-    assert max(shares) < 1.0
-    assert max(shares) > 0.1
-
-
 def test_where_the_finite_bound_is_zero_or_there_is_none():
     assert finite_bound(Problem([Constant(1.0, 1.0), Constant(1.0, 0.5)]), 1e4).value == 0.0
     assert finite_bound(Problem([Constant(1.0, 1.0)] * 2), 1e4) == (0.0, 0.0, {})
     assert finite_bound(PAIR, 1e4, regret=1e9) == (0.0, 1e9, {"arm 1": 0.0})
     assert finite_bound(PAIR, 1e-3).value < 1e-3
-    assert finite_bound(PAIR, 1e300, regret=1.0).value > 0
-    assert finite_bound(PAIR, 1e-3, regret=1e308).value == 0.0
-    assert finite_bound(PAIR, 5e-324).value == finite_bound(PAIR, 5e-324, regret=1.0).value == 0.0
+    assert finite_bound(PAIR, 5e-324).value == 0.0
     with pytest.raises(NotCovered, match=r"is for costs of finite variance; those of arm 'arm 0' have none$"):
         finite_bound(Problem([Pareto(1.0, 1.0, 1.5, 3.0), Constant(1.0, 0.5)]), 1e4)
     with pytest.raises(NotCovered, match=r"^no bound at a budget for arm 'arm 1': its law is a correlated Gamma of"):
         finite_bound(Problem([Constant(1.0, 1.0), Gamma(1.0, 0.5, 0.002, 0.001, 0.5)]), 1e4)
-    with pytest.raises(BadParameter, match=r"^regret of finite_bound must be ≥ 0; got -1$"):
-        finite_bound(PAIR, 1e4, -1)
     with pytest.raises(BadParameter, match=r"^model of finite_bound must be one that an arm has; got 'mine'$"):
         finite_bound(PAIR, 1e4, model="mine")
-    with pytest.raises(BadParameter, match=r"^budget of finite_bound must be > 0; got 0$"):
-        finite_bound(PAIR, 0)
-    with pytest.raises(BadParameter, match=r"^problem of finite_bound must be an outlay.Problem"):
-        finite_bound("PAIR", 10.0)  # type: ignore[arg-type]
     wide = finite_bound(PAIR, 1e5, 20.0, model="unknown covariance").value
     assert wide > finite_bound(PAIR, 1e5, 20.0).value  # a larger model, a nearer law
 
 
 def by_hand(arms: int, n: int, gap: float, mean: float, late: float, distance: float) -> float:
     return gap * mean * n * ((1 - 1 / arms) * (1 - late) - math.sqrt(n * distance / (2 * arms)))
-
-
-@pytest.mark.parametrize("arms", [2, 5, 50])
-def test_constant_costs_are_the_classical_bandit(arms):
-    """N = n + 1 pulls for sure, D = ε²/2: ½(1 − 1/K)²√(nK) at ε = (1 − 1/K)√(K/n), cut where ε is above r."""
-    problem = Problem([Gaussian(1.0, 2.0, 0.0, 1.0)] * arms)
-    for budget in (1e3, 1e6):
-        n = int(budget) - 1
-        best = (1 - 1 / arms) ** 2 / 2 * math.sqrt(n * arms)
-        assert worst_case_bound(problem, budget) == pytest.approx(best, rel=1e-5)
-        assert worst_case_bound(problem, budget) <= best * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("law", [Bernoulli(0.5, 0.4), Gaussian(1.0, 1.0, 0.5, 0.5), Uniform(0.2, 1.0, 0.0, 1.0)])
@@ -250,7 +200,3 @@ def test_where_the_worst_case_is_zero_or_there_is_none():
     assert 0.0 <= worst_case_bound(catalogue.load("G"), 3.0) < 3.0  # rates up to twice r*, not any
     with pytest.raises(NotCovered, match=r"^the worst case is for arms of finite variances; arm 'arm 0' has none$"):
         worst_case_bound(Problem([Pareto(1.0, 1.0, 1.5, 3.0)] * 2), 1e4)
-    with pytest.raises(NotCovered, match="finite variances"):
-        worst_case_bound(Problem([Pareto(1.0, 1.0, 3.0, 1.5)] * 2), 1e4)
-    with pytest.raises(BadParameter, match=r"^budget of worst_case_bound must be > 0; got -1$"):
-        worst_case_bound(catalogue.load("G"), -1)

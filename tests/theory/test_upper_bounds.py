@@ -1,7 +1,7 @@
 """The theorems: values by hand, what the paper remarks, one sentence for each assumption that fails."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,18 +62,6 @@ def test_units_change_nothing(kind, constants):
     assert found[2] == pytest.approx(found[0])
 
 
-def test_gaussian_and_its_terms():
-    problem = catalogue.load("gaussian5")
-    bound = upper_bound(problem, UCBB1(**problem.second_moments(), alpha=2.5), 1e5)
-    assert bound.theorem == "Theorem 1 (Gaussian)"
-    level = 2.5 * math.log(2e5 / 0.8)
-    for arm, (cost, gap) in enumerate([(1.2, 0.2), (0.8, 0.3), (1.0, 0.4), (1.5, 0.6)], start=1):
-        wanted = level * 11 * (0.25 + cost**2 / 4) / (gap * cost)
-        assert bound.terms[f"arm {arm}"] == pytest.approx(wanted)
-    assert bound.value == pytest.approx(sum(bound.terms.values()))
-    assert "arm 0" not in bound.terms
-
-
 def test_proved_constants():
     """Regret coefficient = Δμ × the proved pulls; slopes above the rate are covered, the printed L = ½ is not."""
     problem = catalogue.load("strong-correlation")
@@ -96,10 +84,6 @@ def test_proved_constants():
     assert upper_bound(steep, policy, 1e4, constants="proved").value > 0
 
 
-class Unknown(NamedTuple):
-    """A policy the paper does not have."""
-
-
 class Greedy(UCBB1):
     """A subclass of a policy of the paper, which may have another score."""
 
@@ -119,7 +103,6 @@ FLAT = Problem([Uniform(0.2, 1.0, 0.0, 1.0), Uniform(1.0, 1.0, 0.0, 0.2)])
 TAILED = Problem([Pareto(1.0, 1.0, 3.0), Pareto(1.0, 0.5, 2.0)])
 NOT_COVERED: list[tuple[Problem, Any, str]] = [
     (COINS, Fixed(0), "no theorem of the paper covers Fixed"),
-    (COINS, Unknown(), "no theorem of the paper covers Unknown"),
     (GAUSSIANS, Greedy(**GAUSSIANS.second_moments()), "no theorem of the paper covers Greedy"),
     (COINS, told(COINS), "with both bounds 0 Theorem 1 needs jointly Gaussian pairs; the law of 'good' is not"),
     (
@@ -146,8 +129,6 @@ NOT_COVERED: list[tuple[Problem, Any, str]] = [
     (GAUSSIANS, told(GAUSSIANS, variance_factor=2.0), "Theorem 1 (Gaussian) needs variance_factor = 0.5; got 2"),
     (GAUSSIANS, told(GAUSSIANS, factor=1.3),
      "Theorem 1 (Gaussian) needs a factor from 1.4 (the paper's text) to 1.78 (its appendix); got 1.3"),
-    (GAUSSIANS, told(GAUSSIANS, factor=1.79),
-     "Theorem 1 (Gaussian) needs a factor from 1.4 (the paper's text) to 1.78 (its appendix); got 1.79"),
     (GAUSSIANS, told(GAUSSIANS, min_cost=0.45),
      "Theorem 1 (Gaussian) needs min_cost ≤ half of every mean cost; it is 0.45, and 'arm 1' has mean cost 0.8"),
     (NEGATIVE, told(NEGATIVE), "Theorem 1 (Gaussian) needs mean rewards ≥ 0; that of 'arm 1' is -0.5"),
@@ -167,24 +148,14 @@ def test_not_covered(problem, policy, sentence):
     assert str(raised.value) == sentence
 
 
-def test_infinite_variance_of_the_reward():
-    problem = Problem([Pareto(1.0, 1.0, 3.0), Pareto(1.0, 0.5, 3.0, 2.0)])
-    with pytest.raises(NotCovered, match=r"^Theorem 2 needs Var\(R\) < ∞; 'arm 1' has ∞$"):
-        upper_bound(problem, UCBM1(3.0, 3.0, 0.0), 1000.0)
-
-
 def test_budget():
     with pytest.raises(
         NotCovered, match=r"^the theorems need a budget above half of the smallest mean cost, 0\.25; got"
     ):
         upper_bound(COINS, EXACT[0][0], 0.25)
-    with pytest.raises(BadParameter, match=r"^budget of upper_bound must be > 0; got -1$"):
-        upper_bound(COINS, EXACT[0][0], -1)
 
 
 def test_bad_input_and_numbers_beyond_floating_point():
-    with pytest.raises(BadParameter, match=r"^problem of upper_bound must be .*Problem.*; got None$"):
-        upper_bound(None, None, 10)  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match=r"^constants of upper_bound must be 'printed' or 'proved'; got 'best'$"):
         upper_bound(COINS, EXACT[0][0], 10, "best")
     wanted = THEOREM_1 * 2.5 * (math.log(4.0) + 308 * math.log(10.0))

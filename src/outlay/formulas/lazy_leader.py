@@ -178,16 +178,16 @@ def note_changes(memory: Memory, pulls: Counts, known: LeaderBounds, arms: Colle
 
     >>> import numpy as np
     >>> from outlay.beliefs import PooledMoments
-    >>> from outlay.formulas.lazy_leader import lazy_against
+    >>> from outlay.formulas.lazy_leader import lazy_best_by_excess
     >>> from outlay.policies import Frugal
     >>> memory, pulls, known = PooledMoments.empty(2), np.array([1, 1]), LeaderBounds.start(2)
     >>> memory.observe(0, 1.0, 2.0)
     >>> memory.observe(1, 1.0, 1.0)
-    >>> forget_certificate(known)
-    >>> lazy_against(Frugal(), memory, pulls, known)
+    >>> forget_leader_bounds(known)
+    >>> lazy_best_by_excess(Frugal(), memory, pulls, known)
     0
     >>> memory.revise(1, 0, (1.0, 1.0), (1.0, 9.0))
-    >>> report(memory, pulls, known, [1])
+    >>> note_changes(memory, pulls, known, [1])
     >>> int(known.marks[LEADER])
     1
     """
