@@ -12,7 +12,7 @@ from outlay.arms import catalogue
 from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine.limits import Mode
 from outlay.engine.simulate import simulate
-from outlay.engine.task import check_room
+from outlay.engine.task import room_for
 from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments.file import Experiment
 from outlay.experiments.plan import (
@@ -131,7 +131,7 @@ def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:
     """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
     owner = f"[experiment] in {experiment.source}"
-    check_room(owner, policies, experiment.runs, len(experiment.budgets), arms)
+    room_for(owner, policies, experiment.runs, len(experiment.budgets), arms)
 
 
 def _played(
