@@ -1,7 +1,6 @@
 """How much there is to read, and how many files a reader passes: `python -m benchmarks.readability`."""
 
 import ast
-import importlib
 import subprocess
 import sys
 import tempfile
@@ -9,13 +8,14 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import outlay
 from outlay import Campaign, Problem, arms, policies, simulate
+from outlay.engine.oracle import trace
 
 SRC = Path(outlay.__file__).parent
 TESTS = SRC.parents[1] / "tests"
@@ -36,7 +36,10 @@ def written() -> Iterator[tuple[str, int]]:
         yield f"{label}: lines", sum(len(file.read_bytes().splitlines()) for file in files)
         yield f"{label}: files, __init__ aside", sum(file.name != "__init__.py" for file in files)
     files = list(SRC.rglob("*.py"))
-    yield "packages below outlay, deepest", max(len(file.relative_to(SRC).parent.parts) for file in files)
+    yield (
+        "packages below outlay, deepest",
+        max(len(file.relative_to(SRC).parent.parts) for file in files if file.name == "__init__.py"),
+    )
     yield "longest file", max(len(file.read_bytes().splitlines()) for file in files)
     yield "file names that repeat", repeated(file.name for file in files if file.name != "__init__.py")
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_bytes()))]
@@ -71,7 +74,6 @@ def walks() -> Iterator[tuple[str, int]]:
     """Files of outlay in which some function runs, in any thread."""
     problem = Problem([arms.Gaussian(1.0, 0.9, 0.3, 0.2, 0.5), arms.Gaussian(0.5, 0.7, 0.25, 0.5)])
     with tempfile.TemporaryDirectory() as folder, recording() as passed:
-        trace = found("trace", "outlay.engine.oracle", "outlay.engine.oracle")
         steps = trace(problem, policies.default(), 100.0)
         for _ in range(10):
             next(steps)
@@ -89,20 +91,13 @@ def walks() -> Iterator[tuple[str, int]]:
             yield "files: one HTTP tell on SQLite", passed(tell)
 
 
-def found(name: str, *modules: str) -> Any:
-    """What has this name, from the first of these modules that is there."""
-    for module in modules:
-        with suppress(ImportError, AttributeError):
-            return getattr(importlib.import_module(module), name)
-    raise SystemExit(f"there is no {name}")
-
-
 def http_tell(store: str) -> Iterator[Callable[[], Any]]:
     """A tell to the service in this process."""
+    from starlette.testclient import TestClient
+
     from outlay.service import ServiceSettings, application
 
-    client = found("TestClient", "starlette.testclient")
-    with client(application(ServiceSettings(store=store)), base_url="http://localhost:8700") as service:
+    with TestClient(application(ServiceSettings(store=store)), base_url="http://localhost:8700") as service:
         asked = service.post("/v1/campaigns/walk/ask", json={"n": 3}).raise_for_status().json()["pulls"]
         tells = [{"pull": one["pull"], "cost": 1, "reward": 0.5} for one in asked]
         for tell in tells[:2]:

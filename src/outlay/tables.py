@@ -74,13 +74,7 @@ class Table:
         return "\n".join(line.rstrip() for line in printed.get().rstrip().splitlines()) + "\n"
 
     def markdown(self) -> str:
-        r"""A table of GitHub's Markdown below its caption.
-
-        >>> print(Table(["a|b", "n"], [["x", "1"]]).markdown(), end="")
-        | a\|b | n |
-        |:--|--:|
-        | x | 1 |
-        """
+        """A table of GitHub's Markdown below its caption."""
 
         def line(cells: Iterable[object]) -> str:
             text = (" ".join(str(cell).split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
@@ -91,11 +85,7 @@ class Table:
         return "\n".join([*caption, line(self.headings), f"|{sides}|", *map(line, self.rows), ""])
 
     def csv(self) -> str:
-        r"""Headings and rows, numbers with all their digits; what is missing is empty.
-
-        >>> Table(["policy", "regret"], [["a, b", 1 / 3], ["c", None]]).csv()
-        'policy,regret\n"a, b",0.3333333333333333\nc,\n'
-        """
+        """Headings and rows, numbers with all their digits; what is missing is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.headings)
@@ -104,11 +94,7 @@ class Table:
         return text.getvalue()
 
     def latex(self, label: str, best: Collection[tuple[int, int]] = ()) -> str:
-        r"""A table for a paper that uses booktabs, across both columns where it is wide; cells in `best` are bold.
-
-        >>> print(Table(["K", "a_b"], [["2", "1.5 ± 0.1"]], "Two").latex("x", best=[(0, 1)]).splitlines()[9])
-        2 & \textbf{1.5 $\pm$ 0.1} \\
-        """
+        """A table for a paper that uses booktabs, across both columns where it is wide; cells in `best` are bold."""
         environment = "table*" if sum(self._width(each) + GAP for each in range(len(self.headings))) > WIDE else "table"
         sides = "".join("l" if self._is_text(each) else "r" for each in range(len(self.headings)))
         lines = [
@@ -128,11 +114,7 @@ class Table:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", rf"\end{{{environment}}}", ""])
 
     def html(self) -> str:
-        """A table in the colours of a notebook; all but `Html` is escaped.
-
-        >>> Table(["arm"], [["a<b"]]).html().count("a&lt;b")
-        1
-        """
+        """A table in the colours of a notebook; all but `Html` is escaped."""
 
         def line(tag: str, cells: Iterable[object]) -> str:
             inner = []
@@ -150,11 +132,7 @@ class Table:
         return "\n".join([*lines, *(line("td", row) for row in self.rows), "</tbody></table>"])
 
     def within(self, width: int) -> list[int]:
-        """The columns that fit a terminal of so many characters.
-
-        >>> Table(["arm", "pulls", "rate"], [["a", "12", "0.25"]], drop_first=["pulls"]).within(10)
-        [0, 2]
-        """
+        """The columns that fit a terminal of so many characters."""
         shown = list(range(len(self.headings)))
         others = [heading for heading in reversed(self.headings) if heading not in self.drop_first]
         for heading in (*self.drop_first, *others):
@@ -221,11 +199,7 @@ class Table:
 
 
 def tex(text: object) -> str:
-    r"""Text on one line with nothing in it that LaTeX would take for a command.
-
-    >>> print(tex("50% of $x_1$ ± 2"))
-    50\% of \$x\_1\$ $\pm$ 2
-    """
+    """Text on one line with nothing in it that LaTeX would take for a command."""
     return " ".join(str(text).split()).translate(TEX)
 
 

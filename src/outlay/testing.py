@@ -35,7 +35,7 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, PullFilter, Reply, status_of
 from outlay.campaign.stores.base import Clock, Store, run
 from outlay.checks import Vector
-from outlay.engine.decide import ChoiceCache, forget
+from outlay.engine.choose_arm import ChoiceCache, forget
 from outlay.engine.simulate import simulate
 from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas import lazy_leader

@@ -76,21 +76,8 @@ def span(low: float, high: float) -> str:
     return f"below {number(high, 3)}" if high < math.inf else ANY
 
 
-def coefficient(value: float) -> str:
-    """Four digits, or all digits before the point.
-
-    >>> coefficient(10263.4), coefficient(4.18012)
-    ('10,263', '4.18')
-    """
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
-
-
 def percent(share: float) -> str:
-    """A share of 1 as a percentage with two significant digits.
-
-    >>> percent(0.000104), percent(0.178), percent(0.0)
-    ('0.01%', '18%', '0%')
-    """
+    """A share of 1 as a percentage with two significant digits."""
     if abs(share) >= 0.1:
         return f"{100.0 * share:.0f}%"
     digits = f"{100.0 * share:.2g}"
@@ -111,11 +98,7 @@ def tick(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """A number to three digits with a letter for its size.
-
-    >>> rounded(12_345_678.0), rounded(950.0)
-    ('12.3M', '950')
-    """
+    """A number to three digits with a letter for its size: 12.3M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g}{letter}"
@@ -150,20 +133,14 @@ def aligned(values: Sequence[float], digits: int) -> list[str]:
     shown = [Decimal(f"{value:.{digits}g}").normalize() for value in finite if value > least]
     decimals = max([0, *(-int(number.as_tuple().exponent) for number in shown)])
     if max(finite, default=0.0) >= _LARGE:
-        return [_cell(f"{value:.{digits}g}") for value in values]
-    return [_cell(f"{round(value, decimals) + 0.0:,.{decimals}f}") for value in values]
-
-
-def _cell(number: str) -> str:
-    return "–" if number == "nan" else number.replace("-", "−")
+        cells = [f"{value:.{digits}g}" for value in values]
+    else:
+        cells = [f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in values]
+    return ["–" if cell == "nan" else _signed(cell) for cell in cells]
 
 
 def sparkline(values: Sequence[float], lowest: float, highest: float) -> Html:
-    """A line through values that are evenly spaced, between two ends that other lines may share.
-
-    >>> sparkline([0.0, 1.0], 0.0, 1.0)
-    '<svg width="120" height="24" ...<polyline points="2,22 118,2" .../></svg>'
-    """
+    """A line through values that are evenly spaced, between two ends that other lines may share."""
     span = (highest - lowest) or 1.0
     step = 116.0 / max(len(values) - 1, 1)
     points = " ".join(f"{2 + i * step:.4g},{22 - 20 * (value - lowest) / span:.4g}" for i, value in enumerate(values))
@@ -172,20 +149,12 @@ def sparkline(values: Sequence[float], lowest: float, highest: float) -> Html:
 
 
 def counted(count: int, noun: str, several: str | None = None) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "arm"), counted(3000, "arm"), counted(2, "policy", "policies")
-    ('1 arm', '3,000 arms', '2 policies')
-    """
+    """A count with its noun: 1 arm, 3,000 arms."""
     return f"{count:,} {plural(count, noun, several)}"
 
 
 def plural(count: int, noun: str, several: str | None = None) -> str:
-    """The noun as it stands after a count.
-
-    >>> plural(1, "run"), plural(0, "run"), plural(2, "policy", "policies")
-    ('run', 'runs', 'policies')
-    """
+    """The noun as it stands after a count."""
     return noun if count == 1 else several or noun + "s"
 
 
@@ -203,11 +172,7 @@ def listed(names: Sequence[str], most: int | None = MOST_LISTED, between: str = 
 
 
 def capital(text: str) -> str:
-    """The text with a capital letter at its beginning.
-
-    >>> capital("three arms are left")
-    'Three arms are left'
-    """
+    """The text with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
 
 
@@ -217,21 +182,13 @@ def shortened(label: str) -> str:
 
 
 def cut(label: str, most: int) -> str:
-    """A name in at most `most` characters; what is cut is its middle, since names often differ at their ends.
-
-    >>> cut("a rather long name, 12", 12)
-    'a rathe…, 12'
-    """
+    """A name in at most `most` characters; what is cut is its middle, since names often differ at their ends."""
     tail = (most - 1) * 2 // 5
     return label if len(label) <= most else f"{label[: most - 1 - tail]}…{label[-tail:]}"
 
 
 def one_of(names: Collection[str], asked: object) -> str:
-    """The names that are allowed, and the one that was probably meant.
-
-    >>> one_of(["Frugal", "Greedy", "UCBB1"], "fruggal")
-    'one of Frugal, Greedy, UCBB1 (did you mean Frugal?)'
-    """
+    """The names that are allowed, and the one that was probably meant."""
     return f"one of {', '.join(names)}{meant(asked, names)}"
 
 
@@ -243,20 +200,12 @@ def meant(asked: object, names: Collection[str]) -> str:
 
 
 def key_of(name: str) -> str:
-    """A name without case, hyphens and underscores: UCBB1, ucb-b1 and ucb_b1 are one.
-
-    >>> key_of("UCB-B1") == key_of("ucb_b1")
-    True
-    """
+    """A name without case, hyphens and underscores: UCBB1, ucb-b1 and ucb_b1 are one."""
     return name.casefold().replace("-", "").replace("_", "")
 
 
 def harmless(cell: object) -> object:
-    """A cell of a CSV file that no spreadsheet takes for a formula.
-
-    >>> harmless("=1+1"), harmless("small"), harmless(-1)
-    ("'=1+1", 'small', -1)
-    """
+    """A cell of a CSV file that no spreadsheet takes for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,28 +15,6 @@ from tests.cli.campaign_runs import Run
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.cli import commands
-
-
-@pytest.mark.parametrize("arguments", [["campaign", "--help"], ["campaign", "ask", "--help"], ["campaign", "ask"]])
-def test_nothing_heavy_is_loaded(
-    fresh_python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, arguments: list[str]
-) -> None:
-    asking = arguments[-1] == "ask"
-    if asking:
-        Campaign(["a"], 1, store=f"sqlite:///{tmp_path}/outlay.db").disconnect()
-    script = f"""
-import json, sys
-sys.argv = ["outlay", *{arguments!r}]
-from outlay.cli import main
-try:
-    main()
-except SystemExit as done:
-    assert not done.code, done.code
-print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), file=sys.stderr)
-"""
-    loaded = set(json.loads(fresh_python(script, OUTLAY_STORE="sqlite:///outlay.db").stderr.splitlines()[-1]))
-    assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2", "alembic", "psycopg"}
-    assert ("sqlalchemy" in loaded) == ("numpy" in loaded) == asking
 
 
 def test_policies_and_modes_are_completed() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from outlay.advice import rehearsal as rehearsals
 from outlay.advice.answer import campaign_code, serving_code
 from outlay.advice.cautions import Judged, Known, cautions, chosen, contenders, judge
-from outlay.advice.comparison import PAIRS, aligned
+from outlay.advice.comparison import PAIRS
 from outlay.advice.findings import ArmAdvice, Caution, Findings
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving, rehearsed, serve
@@ -62,7 +62,6 @@ class Advice(Findings):
     def rewards_figure(self, width: "Width" = "page") -> "Figure":
         """What the policies earned in the rehearsal, beside what the best arm alone would."""
         from outlay.advice.advice_page import dots_figure, reward_dots
-        from outlay.errors import BadParameter
 
         if self.rehearsal is None:
             raise BadParameter("rewards_figure", "advice", "one with a rehearsal", "one without")
@@ -71,7 +70,6 @@ class Advice(Findings):
     def hull_figure(self, width: "Width" = "page") -> "Figure":
         """What a request brings against what there is to spend on it, where a number of requests was given."""
         from outlay.advice.advice_page import hull_figure
-        from outlay.errors import BadParameter
 
         if self.serving is None:
             raise BadParameter("hull_figure", "advice", "one with requests", "one without")
@@ -198,8 +196,6 @@ def advise(
 
 
 class _Play(NamedTuple):
-    """What a rehearsal needs."""
-
     rows: dict[str, Floats]  # of the arms that can be played
     budget: float
     wanted: bool
@@ -208,7 +204,6 @@ class _Play(NamedTuple):
     workers: int | None
 
     def rehearse(self, names: Iterable[str], players: Mapping[str, Policy], runs: int | None) -> Rehearsal:
-        """Policies on some of the arms."""
         problem = rehearsals.problem_of({name: self.rows[name] for name in names})
         return rehearsals.rehearse(problem, players, self.budget, runs=runs, seed=self.seed, workers=self.workers)
 
@@ -225,7 +220,7 @@ class _Made(NamedTuple):
 
 
 def _by_rate(arms: list[ArmAdvice], known: Known, play: _Play, guarantee: bool) -> _Made:
-    """With a budget alone: the policies are rehearsed, and one is chosen for the arms that are left."""
+    """With a budget alone: rehearse the policies, choose one for the arms that are left."""
     rest = [found for found in arms if found.verdict not in (OUT, FREE)]
     played = campaign = None
     if play.wanted and len(play.rows) > 1:
@@ -252,11 +247,11 @@ def _by_mix(judged: Judged, play: _Play, requests: int) -> _Made:
 def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
     """The rows that are drawn from, of the arms that can be played: those with a mean cost above 0.
 
-    Where every arm has each instance once, row i of every arm is about instance i. A draw takes one random number, and
-    run i has the same ones for every policy: so all policies meet the same instances, and what is common stays common.
+    Where every arm has each instance once, row i of every arm is about instance i, so that all policies meet the same
+    instances in run i.
     """
     if judged.instances is not None and judged.instances.once:
-        rows = aligned(judged.priced, judged.instances)
+        rows = {name: own[:, 1:].T for name, own in zip(judged.priced, judged.instances.sums, strict=True)}
     else:
         rows = {name: tallies.arms[name].sample.rows()[:TIME] for name in judged.priced}
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
@@ -274,10 +269,9 @@ def _notes(tallies: Tallies, play: _Play, made: _Made) -> list[Caution]:
         served = f"{serving.rehearsed_requests:,} requests instead of {serving.requests:,}, which would take too long"
         notes.append(Caution("requests", f"The rehearsal serves {served}, with as much money for each"))
     if played is not None and played.budget < play.budget:
-        small = (
-            f"The rehearsal spends {number(played.budget)} instead of {number(play.budget)}, which would take too long"
-        )
-        notes.append(Caution("budget", f"{small}; with more, every policy that learns comes closer to the best arm"))
+        spends = f"spends {number(played.budget)} instead of {number(play.budget)}, which would take too long"
+        more = "with more, every policy that learns comes closer to the best arm"
+        notes.append(Caution("budget", f"The rehearsal {spends}; {more}"))
     if played is not None and played.runs < rehearsals.FEWEST_RUNS:
         notes.append(Caution("runs", f"{counted(played.runs, 'run')} of each policy say little about their order"))
     return notes

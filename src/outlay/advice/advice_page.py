@@ -59,19 +59,10 @@ _HULL = (
 )
 
 
-def write_advice(advice: Findings, folder: str | PathLike[str]) -> Path:
-    """Write the page into a folder and return its path."""
-    with page_in(folder) as target:
-        text = page_text(advice)
-        with writing(target):
-            target.write_text(text, encoding="utf-8")
-    return target
-
-
 @contextmanager
 def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
     """The page's path in a folder that is made now, and removed if the work fails; BadFile if it cannot be written."""
-    target = checked_path("write_advice", folder) / "advice.html"
+    target = checked_path("advise", folder) / "advice.html"
     with made(target.parent):
         check_writable(target)
         yield target
@@ -90,16 +81,24 @@ def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
 
 def page_text(advice: Findings) -> str:
     """The page as text."""
-    played, arms = advice.rehearsal, arms_table(advice)
+    played, arms, found = advice.rehearsal, arms_table(advice), advice.serving
+    serving = found and {
+        "figure": PageFigure(
+            "hull", "Money and requests", _HULL, *(hull_figure(advice, found, width) for width in WIDTHS)
+        ),
+        "arms": hull_table(found),
+        "mixes": mixes_table(found),
+        "played": served_table(found),
+    }
     return render(
         "advice.html.j2",
         title=title(advice),
-        serving=None if advice.serving is None else _serving(advice, advice.serving),
+        serving=serving,
         summary=heading(advice),
         answer=answer(advice),
         code=advice.code,
         cautions=advice.cautions,
-        rates=_dots("rates", "The arms" + ", by rate alone" * (advice.serving is not None), _RATES, rate_dots(advice)),
+        rates=_dots("rates", "The arms" + ", by rate alone" * (found is not None), _RATES, rate_dots(advice)),
         arms=arms,
         arm_note=capital("; ".join(arms.notes.values())),
         rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
@@ -110,21 +109,14 @@ def page_text(advice: Findings) -> str:
     )
 
 
+def _dots(name: str, title: str, words: str, chart: "Dots") -> PageFigure:
+    return PageFigure(name, title, words, *(dots_figure(chart, width) for width in WIDTHS))
+
+
 def title(advice: Findings) -> str:
     """The budget with its unit, the requests, and the name of the log without the folders it is in."""
     requests = "" if advice.serving is None else f" on {counted(advice.serving.requests, 'request')}"
     return f"How to spend {number(advice.budget)} of {advice.cost_name}{requests}, by {Path(advice.log).name}"
-
-
-def _serving(advice: Findings, found: Serving) -> dict[str, object]:
-    """What the page says about requests."""
-    figures = [hull_figure(advice, found, width) for width in WIDTHS]
-    return {
-        "figure": PageFigure("hull", "Money and requests", _HULL, *figures),
-        "arms": hull_table(found),
-        "mixes": mixes_table(found),
-        "played": served_table(found),
-    }
 
 
 def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
@@ -200,10 +192,6 @@ class Dots(NamedTuple):
     axis: str
     dots: list[Dot]
     view: tuple[float, float]
-
-
-def _dots(name: str, title: str, words: str, chart: Dots) -> PageFigure:
-    return PageFigure(name, title, words, *(dots_figure(chart, width) for width in WIDTHS))
 
 
 def rate_dots(advice: Findings) -> Dots:

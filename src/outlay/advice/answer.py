@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.cautions import FEW, doubts
 from outlay.advice.comparison import MANY, PAIRS, TIMES
-from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms, Findings
+from outlay.advice.findings import Caution, ComparisonTerms, Findings
 from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
 from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
 from outlay.advice.summary import OPEN, OUT
@@ -30,7 +30,6 @@ _LOOP = (
     "while (pull := campaign.ask()) is not None:",
     "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
 )
-Json = object  # text, numbers, truth values, None, and lists and dicts of them
 
 
 def answer(advice: Findings) -> list[str]:
@@ -46,7 +45,8 @@ def _best(advice: Findings) -> list[str]:
     best, terms = advice.best, advice.terms
     on = {PAIRS: f"on the {terms.instances:,} instances that all arms were tried on, ", TIMES: "at equal times, "}
     start = f"{capital(on.get(terms.basis, ''))}{best.name} has the best rate so far"
-    rate = rate_in_words(advice, best.rate) + " over the whole log" * (terms.basis == TIMES)
+    when = " over the whole log" * (terms.basis == TIMES)
+    rate = f"{number((best.rate or 0.0) * per(advice))} of {unit(advice)}{when}"
     alike = [arm.name for arm in advice.arms if arm.verdict == OPEN]
     apart = f"; it cannot be told apart from {listed(alike)}" if alike else ""
     said = [f"{start}: {rate}{apart}."]
@@ -61,18 +61,15 @@ def _best(advice: Findings) -> list[str]:
 
 def _readings(advice: Findings) -> str:
     """Which answer is which, where arms were used at different times."""
-    whole = max(advice.arms, key=lambda arm: -math.inf if arm.rate is None else arm.rate)
-    said = f"over the whole log {_it(whole, advice)} has the highest rate ({number(scaled(advice, whole.rate))})"
-    lately = [arm for arm in advice.arms if arm.latest is not None]
+    best, cost = advice.best.name, per(advice)
+    rates = {arm.name: arm.rate * cost for arm in advice.arms if arm.rate is not None}
+    lately = {arm.name: arm.latest.rate * cost for arm in advice.arms if arm.latest is not None}
+    whole = max(rates, key=rates.__getitem__)
+    said = f"Over the whole log {'it also' if whole == best else whole} has the highest rate ({number(rates[whole])})"
     if lately:
-        late = max(lately, key=lambda arm: arm.latest.rate if arm.latest is not None else -math.inf)
-        value = None if late.latest is None else late.latest.rate
-        said += f", in its latest eighth {_it(late, advice)} ({number(scaled(advice, value))})"
-    return f"{capital(said)}: arms were used at different times, so neither is a fair comparison."
-
-
-def _it(arm: ArmAdvice, advice: Findings) -> str:
-    return "it also" if arm == advice.best else arm.name
+        late = max(lately, key=lately.__getitem__)
+        said += f", in its latest eighth {'it also' if late == best else late} ({number(lately[late])})"
+    return f"{said}: arms were used at different times, so neither is a fair comparison."
 
 
 def _brings(advice: Findings) -> list[str]:
@@ -185,19 +182,20 @@ def _with_requests(advice: Findings, serving: Serving) -> list[str]:
     each = f"{number(mix.budget)} of {unit} for {counted(serving.requests, 'request')}"
     start = "At equal times: with" if serving.at_equal_times else "With"
     said = [f"{start} {each}, {number(mix.budget / serving.requests)} for each, {_mix(mix, serving)}."]
+    low, high = number(mix.reward.low), number(mix.reward.high)
     brings = f"That brings about {number(mix.reward.value)} of {advice.reward_name} on average"
-    said.append(
-        f"{brings} (between {number(mix.reward.low)} and {number(mix.reward.high)}, as far as the rows can tell)."
-    )
+    said.append(f"{brings} (between {low} and {high}, as far as the rows can tell).")
     if advice.terms.basis == TIMES and not serving.at_equal_times:
-        said.append(
-            "Arms were used at different times, and not all of them at any one time: time may explain the hull."
-        )
+        apart = "Arms were used at different times, and not all of them at any one time"
+        said.append(f"{apart}: time may explain the hull.")
     more, extra = serving.more_brings, f"Another {number(serving.more)} of {unit}"
     said.append(f"{extra} would bring {number(more.value)} more (between {number(more.low)} and {number(more.high)}).")
-    less, _, twice = serving.mixes
-    said.append(f"With half the budget, {_short(less, serving)}; with twice the budget, {_short(twice, serving)}.")
-    said.append(_on_hull(serving))
+    less, _, twice = (f"about {number(one.reward.value)} ({_shares(one, serving)})" for one in serving.mixes)
+    said.append(f"With half the budget, {less}; with twice the budget, {twice}.")
+    groups = {how: [arm.name for arm in serving.arms if arm.on_hull == how] for how in (SURE, MAYBE, NEVER)}
+    found = [f"{how}, {listed(groups[how])}" for how in (SURE, MAYBE) if groups[how]]
+    found += [f"never, {counted(len(groups[NEVER]), 'arm')}"] if groups[NEVER] else []
+    said.append(f"Part of the best mix for some budget: {'; '.join(found)} (bootstrap, 95%).")
     if serving.rehearsal:
         said.append(_rehearsed(serving))
     left = counted(len(serving.remaining), "arm")
@@ -215,13 +213,8 @@ def _parts(mix: Mix, serving: Serving) -> list[tuple[str | None, float]]:
 
 
 def _shares(mix: Mix, serving: Serving) -> str:
-    return (
-        ", ".join(f"{_percent(share)} {name or 'not served'}" for name, share in _parts(mix, serving)) or "no arm pays"
-    )
-
-
-def _short(mix: Mix, serving: Serving) -> str:
-    return f"about {number(mix.reward.value)} ({_shares(mix, serving)})"
+    parts = [f"{_percent(share)} {name or 'not served'}" for name, share in _parts(mix, serving)]
+    return ", ".join(parts) or "no arm pays"
 
 
 def _mix(mix: Mix, serving: Serving) -> str:
@@ -231,21 +224,10 @@ def _mix(mix: Mix, serving: Serving) -> str:
         return "no arm is worth its cost"
     name, share = parts[0]
     if len(parts) == 1:
-        spare = mix.high is None and "; money is left over"
-        return f"give every request to {name}{spare or ''}"
-    other = parts[1][0]
-    if other is None:
+        return f"give every request to {name}" + "; money is left over" * (mix.high is None)
+    if (other := parts[1][0]) is None:
         return f"serve {_percent(share)} of the requests, with {name}: the money does not reach for the others"
     return f"give {_percent(share)} of the requests to {name} and the others to {other}"
-
-
-def _on_hull(serving: Serving) -> str:
-    """Which arms can be part of the best mix for some budget."""
-    groups = {said: [arm.name for arm in serving.arms if arm.on_hull == said] for said in (SURE, MAYBE, NEVER)}
-    found = [f"{said}, {listed(names)}" for said, names in groups.items() if names and said != NEVER]
-    if groups[NEVER]:
-        found.append(f"never, {counted(len(groups[NEVER]), 'arm')}")
-    return f"Part of the best mix for some budget: {'; '.join(found)} (bootstrap, 95%)."
 
 
 def _rehearsed(serving: Serving) -> str:
@@ -263,15 +245,9 @@ def _percent(share: float) -> str:
 
 
 def per(advice: Findings) -> float:
-    """For how much cost rates are given: 1, 1000 or 1,000,000, so that the largest is not below 0.1.
-
-    All rates of an advice have the same unit.
-    """
+    """For how much cost all rates are given: 1, 1000 or 1,000,000, so that the largest is not below 0.1."""
     largest = max((abs(arm.rate) for arm in advice.arms if arm.rate), default=1.0)
-    for cost in (1.0, 1e3):
-        if not math.isfinite(largest) or largest * cost >= _SMALL:
-            return cost
-    return 1e6
+    return next((cost for cost in (1.0, 1e3) if not math.isfinite(largest) or largest * cost >= _SMALL), 1e6)
 
 
 def unit(advice: Findings) -> str:
@@ -279,16 +255,6 @@ def unit(advice: Findings) -> str:
     cost = per(advice)
     much = "unit" if cost == 1.0 else f"{cost:,.0f}"
     return f"{advice.reward_name} per {much} of {advice.cost_name}"
-
-
-def scaled(advice: Findings, rate: float | None) -> float | None:
-    """A rate in that unit."""
-    return None if rate is None else rate * per(advice)
-
-
-def rate_in_words(advice: Findings, rate: float | None) -> str:
-    """A rate with its unit."""
-    return f"{number(scaled(advice, rate))} of {unit(advice)}"
 
 
 def advice_tables(advice: Findings, width: int) -> "RenderableType":
@@ -338,13 +304,20 @@ def arms_table(advice: Findings) -> Table:
     """One row of text per arm, the best rate first; of many arms, only the first."""
     headings = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
     ranked = sorted(advice.arms, key=lambda arm: (math.inf if arm.rate is None else -arm.rate, arm.name))
-    rows = [_arm_cells(arm, per(advice)) for arm in ranked[:MOST_ROWS]]
+    cost, rows = per(advice), list[tuple[str, ...]]()
+    for arm in ranked[:MOST_ROWS]:
+        bounds = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
+        means = number(arm.belief.mean_cost), number(arm.belief.mean_reward)
+        rate = number(None if arm.rate is None else arm.rate * cost)
+        correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
+        tail = number(arm.tail.alpha, 2)
+        rows.append((arm.name, f"{arm.rows:,}", *means, rate, bounds, correlation, tail, arm.verdict))
     if len(ranked) > MOST_ROWS:
         rows.append((counted(len(ranked) - MOST_ROWS, "more arm"), *[""] * (len(headings) - 1)))
     interval = f"interval: of the rate, {advice.confidence:.0%} for all arms together"
     if any(arm.rate is not None and span(*arm.interval) == ANY for arm in advice.arms):
         interval += f" ({ANY}: too few rows, or costs that vary too much, to bound it)"
-    tail = "tail: index of the costs, below 2 the variance looks infinite"
+    of, tail = "corr.: of cost and reward", "tail: index of the costs, below 2 the variance looks infinite"
     if any(arm.tail.limit is not None for arm in advice.arms):
         tail += ", or would without the limit"
     return Table(
@@ -353,21 +326,8 @@ def arms_table(advice: Findings) -> Table:
         heading(advice),
         drop_first=("corr.", "tail", "mean reward", "mean cost", "rows", "interval"),
         texts=("arm", "verdict"),
-        notes={
-            "rate": f"rate: {unit(advice)}",
-            "interval": interval,
-            "corr.": "corr.: of cost and reward",
-            "tail": tail,
-        },
+        notes={"rate": f"rate: {unit(advice)}", "interval": interval, "corr.": of, "tail": tail},
     )
-
-
-def _arm_cells(arm: ArmAdvice, cost: float) -> tuple[str, ...]:
-    interval = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
-    rate = None if arm.rate is None else arm.rate * cost
-    numbers = (number(arm.belief.mean_cost), number(arm.belief.mean_reward), number(rate))
-    correlation = "–" if arm.correlation is None else f"{round(arm.correlation, 2) + 0.0:+.2f}".replace("-", "−")
-    return arm.name, f"{arm.rows:,}", *numbers, interval, correlation, number(arm.tail.alpha, 2), arm.verdict
 
 
 def policies_table(played: Rehearsal) -> Table:
@@ -385,10 +345,8 @@ def policies_table(played: Rehearsal) -> Table:
         )
         for one in played.candidates
     ]
-    notes = {
-        "lost ± stderr": "lost: to arms with lower rates, on average",
-        "1 in 10 loses": "1 in 10 loses: that much or more",
-    }
+    lost, one_in_ten = "lost: to arms with lower rates, on average", "1 in 10 loses: that much or more"
+    notes = {"lost ± stderr": lost, "1 in 10 loses": one_in_ten}
     if turns := [one.label for one in played.candidates if one.in_turn and not isinstance(one.policy, RoundRobin)]:
         were = "was" if len(turns) == 1 else "were"
         notes["policy"] = f"{listed(turns)} {were} still trying every arm in turn at this budget, as RoundRobin does"
@@ -458,31 +416,13 @@ def served_table(serving: Serving) -> Table:
 
 
 def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
-    """Three lines that spend the budget, after two that import.
-
-    >>> from outlay.policies import default
-    >>> print(campaign_code(["small", "large"], 50.0, default()))
-    import outlay
-    from outlay import policies
-    <BLANKLINE>
-    campaign = outlay.Campaign(["small", "large"], budget=50.0, policy=policies.Thrifty())
-    while (pull := campaign.ask()) is not None:
-        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
-    """
+    """Three lines that spend the budget, after two that import."""
     made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, policy=policies.{call(policy)})"
     return "\n".join(["import outlay", "from outlay import policies", "", made, *_LOOP])
 
 
 def serving_code(arms: Sequence[str], budget: float, requests: int) -> str:
-    """The same with a number of requests: the campaign's policy is then Ration by itself.
-
-    >>> print(serving_code(["small", "large"], 50.0, 1000))
-    import outlay
-    <BLANKLINE>
-    campaign = outlay.Campaign(["small", "large"], budget=50.0, requests=1000)
-    while (pull := campaign.ask()) is not None:
-        campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned
-    """
+    """The same with a number of requests: the campaign's policy is then Ration by itself."""
     made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, requests={requests})"
     return "\n".join(["import outlay", "", made, *_LOOP])
 
@@ -498,10 +438,9 @@ def call(policy: Policy, brief: bool = False) -> str:
     >>> call(UCBB1(var_cost=[1 / 3] * 9, var_reward=0.1, cov=0.0), brief=True)
     'UCBB1(var_cost=[0.3333, 0.3333, 0.3333, 0.3333, …], var_reward=[0.1, 0.1, 0.1, 0.1, …], cov=[0, 0, 0, 0, …])'
     """
-    arguments = as_data(policy)["parameters"]
-    defaults = signature_of(type(policy))
-    shown = _brief if brief else repr
-    given = [f"{name}={shown(value)}" for name, value in arguments.items() if value != defaults[name].default]
+    defaults, shown = signature_of(type(policy)), _brief if brief else repr
+    arguments = as_data(policy)["parameters"].items()
+    given = [f"{name}={shown(value)}" for name, value in arguments if value != defaults[name].default]
     return f"{type(policy).__name__}({', '.join(given)})"
 
 
@@ -512,13 +451,13 @@ def _brief(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
-def data_of(advice: Findings) -> dict[str, Json]:
+def data_of(advice: Findings) -> dict[str, object]:
     """Objects, lists, text and numbers; what is infinite or unknown is null."""
     found = {name: _plain(value) for name, value in advice._asdict().items()}
     return found | {"answer": answer(advice), "remaining": advice.remaining}
 
 
-def _plain(value: object) -> Json:
+def _plain(value: object) -> object:
     if is_policy(value):
         return _plain(as_data(value))
     if is_record(value):

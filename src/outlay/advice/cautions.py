@@ -83,9 +83,7 @@ class Judged(NamedTuple):
     instances: Instances | None
 
 
-class _Scale(NamedTuple):
-    """What the intervals of all arms share."""
-
+class _Scale(NamedTuple):  # what the intervals of all arms share
     confidence: float
     arms: int
     lowest: float  # reward of the log
@@ -97,9 +95,7 @@ class _Scale(NamedTuple):
         return 1.0 - (1.0 - self.confidence) / self.arms
 
 
-class _Ground(NamedTuple):
-    """On what the arms are compared."""
-
+class _Ground(NamedTuple):  # on what the arms are compared
     basis: str
     groups: list[Groups]
     bins: int
@@ -134,7 +130,7 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     for arm, (name, tally, belief) in enumerate(zip(names, found, beliefs, strict=True)):
         cost, reward = changes[arm]
         latest = _latest(samples[arm][:TIME, parts[arm] == PARTS - 1], scale) if ordered else None
-        looked_at = _looked_at(name, tally, belief, scale)
+        looked_at = _alone(name, tally, belief, scale)
         arms.append(looked_at._replace(cost_change=cost, reward_change=reward, course=courses[arm], latest=latest))
     heavy = [arm.tail.unsettled for arm in arms]
     below = [np.flatnonzero(row).tolist() for row in compared.below]
@@ -148,7 +144,7 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     return Judged(arms, terms, [names[arm] for arm in priced], ground.groups, ground.bins, ground.instances)
 
 
-def _looked_at(name: str, tally: Tally, belief: Belief, scale: _Scale) -> ArmAdvice:
+def _alone(name: str, tally: Tally, belief: Belief, scale: _Scale) -> ArmAdvice:
     """An arm by itself; what it is beside others comes later."""
     spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
     return ArmAdvice(
@@ -188,16 +184,15 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
         edges = _edges(found, samples, bins)
         groups = [groups_of(sample[:TIME], parts_of(sample[TIME], edges), rng, most) for sample in samples]
         return _Ground(TIMES, groups, bins, timing, None)
-    return _Ground(WHOLE, [_all_rows(tally, rng) for tally in found], 1, timing, None)
-
-
-def _all_rows(tally: Tally, rng: np.random.Generator) -> Groups:
-    """Groups of all rows; of a long log, those that they were dealt out to while it was read."""
-    if tally.whole:
+    groups = []
+    for tally in found:
         rows = tally.sample.rows()
-        return groups_of(rows[:TIME], np.zeros(rows.shape[1], np.int64), rng)
-    used = tally.spread[tally.spread[:, 0] > 0.0]
-    return Groups(used, np.zeros(len(used), np.int64))
+        if rows.shape[1] == tally.sums.n:
+            groups.append(groups_of(rows[:TIME], np.zeros(rows.shape[1], np.int64), rng))
+        else:  # of a long log, the groups that rows were dealt out to while it was read
+            used = tally.spread[tally.spread[:, 0] > 0.0]
+            groups.append(Groups(used, np.zeros(len(used), np.int64)))
+    return _Ground(WHOLE, groups, 1, timing, None)
 
 
 def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
@@ -218,10 +213,9 @@ def _terms(
     tallies: Tallies, ground: _Ground, compared: Comparison, parts: Sequence[Groups], seed: int
 ) -> ComparisonTerms:
     shared, instances, timing = ground.basis == PAIRS, ground.instances, ground.timing
-    apart = ground.basis == TIMES
     return ComparisonTerms(
         basis=ground.basis,
-        apart=apart,
+        apart=ground.basis == TIMES,
         apart_chance=None if timing is None else timing.chance,
         timed=tallies.timed,
         dated=tallies.dated,
@@ -311,25 +305,21 @@ class Doubts(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """The condition under which the arm really is behind.
-
-        >>> Doubts(tails=True, drift=False).condition
-        'no cost larger than those seen ever comes'
-        """
+        """The condition under which the arm really is behind."""
         tails = ["no cost larger than those seen ever comes"] * self.tails
         return " and ".join(tails + ["the future is like the log as a whole"] * self.drift)
 
 
 def doubts(arms: Sequence[ArmAdvice]) -> dict[str, Doubts]:
     """The doubts about each arm that is behind, by its name."""
-    return {arm.name: _doubts(arm, arms) for arm in arms if arm.verdict == DOUBTFUL}
-
-
-def _doubts(arm: ArmAdvice, arms: Sequence[ArmAdvice]) -> Doubts:
-    above = [other for other in arms if other.name in arm.below]
-    tails = all(other.tail.unsettled for other in above)
-    drift = not any(arm.course.below(other.course) for other in above)
-    return Doubts(tails or not drift, drift or not tails)  # where neither alone explains it, both do
+    found = {}
+    for arm in arms:
+        if arm.verdict == DOUBTFUL:
+            above = [other for other in arms if other.name in arm.below]
+            tails = all(other.tail.unsettled for other in above)
+            drift = not any(arm.course.below(other.course) for other in above)
+            found[arm.name] = Doubts(tails or not drift, drift or not tails)  # where neither alone explains it, both do
+    return found
 
 
 def cautions(
@@ -342,8 +332,7 @@ def cautions(
 ) -> list[Caution]:
     """All cautions, the most telling first; the last one, about selection, is always there."""
     found = [*_times(arms, terms), *_budget(arms, budget), *_rows(arms, tallies), *_costs(arms), *_tails(arms)]
-    found += [*_drift(arms, terms.timed)]
-    found += [*_bounds(arms, "cost", cost_bound), *_bounds(arms, "reward", reward_bound)]
+    found += [*_drift(arms, terms.timed), *_bounds(arms, "cost", cost_bound), *_bounds(arms, "reward", reward_bound)]
     return [*found, Caution("selection", SELECTION)]
 
 
@@ -416,11 +405,8 @@ def _costs(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
 def _tails(arms: Sequence[ArmAdvice]) -> Iterator[Caution]:
     heavy = [arm for arm in arms if arm.tail.infinite_variance]
     limited = "Costs are spread widely up to a limit, and their variance would be infinite without the limit"
-    for some, looks in (
-        ([arm for arm in heavy if arm.tail.limit is None], "The variance of costs looks infinite"),
-        ([arm for arm in heavy if arm.tail.limit is not None], limited),
-    ):
-        if not some:
+    for bounded, looks in ((False, "The variance of costs looks infinite"), (True, limited)):
+        if not (some := [arm for arm in heavy if (arm.tail.limit is not None) == bounded]):
             continue
         said = listed([f"{arm.name}: {number(arm.tail.alpha, 2)}" for arm in some])
         found = f"{looks}, tail index below 2 ({said}): a few pulls carry most of the cost"
@@ -449,9 +435,8 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
             for change, what in found[:3]
         )
         more = f"; {len(found) - 3} more" * (len(found) > 3)
-        why = "if the file is in order of time this is drift, else its order hides something that matters"
-        if timed:
-            why = "rates drift"
+        unordered = "if the file is in order of time this is drift, else its order hides something that matters"
+        why = "rates drift" if timed else unordered
         if any(doubt.drift for doubt in doubts(arms).values()):
             why += "; an arm that was not below another in every eighth of the log, and clearly in the last, is called"
             why += " behind, not ruled out"

@@ -13,7 +13,6 @@ from outlay.logs import OTHER
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Truths = NDArray[np.bool_]
 WHOLE, TIMES, PAIRS = "the whole log", "equal times", "the same instances"
 DRAWS = 2000  # bootstrap samples
 MANY = 64  # arms, above which quantiles are Gaussian, with Bonferroni's correction, in place of the bootstrap
@@ -67,7 +66,7 @@ class Comparison(NamedTuple):
 
     basis: str  # the whole log, equal times, or the same instances
     best: int  # the arm that loses least clearly against any other
-    below: Truths  # [i, j] whether arm i is below arm j beyond chance; the best arm is so in at most 5 % of logs
+    below: NDArray[np.bool_]  # [i, j] whether arm i is below j beyond chance; the best arm is so in 5 % of logs at most
     versus: list[Versus | None]  # each arm against the best one; None for that one, and where the log cannot tell
     unseen: int  # pairs of arms that were never used at the same time
     pairs: Pairs
@@ -102,13 +101,6 @@ def compare(
     """Compare arms by their groups of rows; on the same instances, group g of every arm is about the same ones.
 
     `slack`, [2, arm]: by how much each rate may be higher and lower for reasons that the rows cannot show.
-
-    >>> rng = np.random.default_rng(0)
-    >>> reward = rng.random(200)
-    >>> arms = [np.stack([np.ones(200), np.ones(200), reward + more], axis=1) for more in (0.0, 0.02)]
-    >>> same = [Groups(sums, np.zeros(200, np.int64)) for sums in arms]
-    >>> compare(same, PAIRS).below.tolist(), compare(same, WHOLE).below.tolist()
-    ([[False, True], [False, False]], [[False, False], [False, False]])
     """
     pairs = estimates(groups, bins, shared=basis == PAIRS)
     difference = pairs.rates - pairs.rates.T
@@ -126,7 +118,9 @@ def compare(
             versus.append(None)
             continue
         own, error = float(difference[arm, best]), float(pairs.errors[arm, best]) * wider
-        rows = _rows_in(groups[arm], pairs.strata[min(arm, best), max(arm, best)])
+        strata, before = pairs.strata[min(arm, best), max(arm, best)], np.append(0.0, np.cumsum(groups[arm].sums[:, 0]))
+        first, last = np.searchsorted(groups[arm].bins, np.stack([strata.firsts, strata.lasts]))
+        rows = int((before[last] - before[first]).sum())
         chance = noise.tail(float(judged[arm, best]) / wider)
         versus.append(Versus(own, own - noise.high * error, own - noise.low * error, chance, rows))
     unseen = sum(not len(strata.weights) for strata in pairs.strata.values())
@@ -229,13 +223,6 @@ def _against(
         yield np.nan_to_num(np.where(errors == 0.0, 0.0, _quotients(moved, errors))), fewest[arm]
 
 
-def _rows_in(groups: Groups, strata: Strata) -> int:
-    """The rows of an arm that the strata have."""
-    first, last = np.searchsorted(groups.bins, np.stack([strata.firsts, strata.lasts]))
-    before = np.append(0.0, np.cumsum(groups.sums[:, 0]))
-    return int((before[last] - before[first]).sum())
-
-
 def _quotients(differences: Floats, errors: Floats) -> Floats:
     """In standard errors; without any error, ±∞ or 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -251,12 +238,7 @@ def _student(groups: int, level: float) -> float:
 
 
 def groups_of(pairs: Floats, bins: Ints, rng: np.random.Generator, most: int = MOST) -> Groups:
-    """Rows, [cost or reward, row], dealt out to about `most` groups, each in one bin.
-
-    >>> found = groups_of(np.ones((2, 5)), np.array([1, 0, 1, 0, 0]), np.random.default_rng(0))
-    >>> found.bins.tolist(), found.sums[0].tolist()
-    ([0, 0, 0, 1, 1], [1.0, 1.0, 1.0])
-    """
+    """Rows, [cost or reward, row], dealt out to about `most` groups, each in one bin."""
     size = math.ceil(pairs.shape[1] / most)
     order = np.lexsort(np.stack([rng.random(bins.shape), bins]))
     bins, pairs = bins[order], pairs[:, order]
@@ -276,12 +258,7 @@ def merged_groups(sums: Floats, rng: np.random.Generator) -> list[Groups]:
 
 
 def running(groups: Groups, bins: int, weights: Floats) -> Floats:
-    """Rows, cost and reward before each bin, [draw, bin, 3], under each row of weights, [draw, group].
-
-    >>> groups = Groups(np.ones((3, 3)), np.array([0, 1, 1]))
-    >>> running(groups, 2, np.array([[1.0, 1.0, 0.0]]))[0, :, 0].tolist()
-    [0.0, 1.0, 2.0]
-    """
+    """Rows, cost and reward before each bin, [draw, bin, 3], under each row of weights, [draw, group]."""
     found = np.zeros((len(weights), bins + 1, 3))
     ends = np.searchsorted(groups.bins, np.arange(bins), side="right").tolist()
     start = 0
@@ -301,14 +278,9 @@ def drawn(count: int, draws: int, rng: np.random.Generator) -> Floats:
     return found
 
 
-def _table() -> Floats:
-    """2¹⁶ values of the Poisson law of mean 1, as often as it has them."""
-    chances = np.array([math.exp(-1.0) / math.factorial(k) for k in range(10)])
-    ends = np.rint(np.cumsum(chances) * 2**16).astype(int)
-    return np.searchsorted(ends, np.arange(2**16), side="right").astype(np.float64)
-
-
-_POISSON = _table()
+# 2¹⁶ values of the Poisson law of mean 1, as often as it has them.
+_ENDS = np.rint(np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(10)]) * 2**16).astype(int)
+_POISSON: Floats = np.searchsorted(_ENDS, np.arange(2**16), side="right").astype(np.float64)
 
 
 def bins_for(arms: int) -> int:
@@ -343,19 +315,14 @@ def strata_of(mine: Sequence[float], theirs: Sequence[float]) -> Strata:
             continue
         while first < last - 1 and n - mine[first] >= needed and m - theirs[first] >= needed:
             n, m, first = n - mine[first], m - theirs[first], first + 1
-        if not _mixed(mine[first:last], theirs[first:last]):
+        here, there = ([place for place, rows in enumerate(arm[first:last]) if rows] for arm in (mine, theirs))
+        if here[0] > there[-1] or there[0] > here[-1]:  # the bins of one all come before those of the other
             continue
         firsts.append(first)
         lasts.append(last)
         weights.append(n * m / (n + m))
         first, n, m = last, 0.0, 0.0
     return Strata(np.array(firsts, np.int64), np.array(lasts, np.int64), np.array(weights))
-
-
-def _mixed(mine: Sequence[float], theirs: Sequence[float]) -> bool:
-    """Whether the bins of the one do not all come before those of the other."""
-    here, there = ([place for place, rows in enumerate(arm) if rows] for arm in (mine, theirs))
-    return here[0] <= there[-1] and there[0] <= here[-1]
 
 
 def rates_in(strata: Strata, sums: Floats) -> Floats:
@@ -415,11 +382,6 @@ def instances_of(tallies: Tallies, arms: Sequence[str]) -> Instances | None:
         if full and (named or (found.once and found.sums.shape[1] >= NEARLY * found.total)):
             return found
     return None
-
-
-def aligned(arms: Sequence[str], found: Instances) -> dict[str, Floats]:
-    """The rows of each arm, [cost or reward, instance], in one order of the instances, where all have each once."""
-    return {name: own[:, 1:].T for name, own in zip(arms, found.sums, strict=True)}
 
 
 def correlation(groups: Sequence[Groups], arm: int) -> float | None:
@@ -504,7 +466,13 @@ def _shortfall(rates: Floats, arm: int) -> float:
 def _later(parts: Sequence[Groups], cut: int, apart: bool) -> bool | None:
     """Whether what was best before a part of the log is good from there on; None where arms have no rows in one."""
     earlier = [own.bins < cut for own in parts]
-    before, after = (_estimates(parts, rows, apart) for rows in (earlier, [~own for own in earlier]))
+    before, after = (
+        estimates(
+            [Groups(own.sums[here], own.bins[here] * apart) for own, here in zip(parts, rows, strict=True)],
+            PARTS if apart else 1,  # by the part that rows are in, or all together
+        )
+        for rows in (earlier, [~own for own in earlier])
+    )
     known = ~np.isnan(before.rates)
     np.fill_diagonal(known, False)
     if not known.any():
@@ -512,9 +480,3 @@ def _later(parts: Sequence[Groups], cut: int, apart: bool) -> bool | None:
     [best] = _leaders(before.rates[:, :, None], before.errors)
     short = _shortfall(after.rates, best)
     return None if np.isnan(short) else short <= CLOSE
-
-
-def _estimates(parts: Sequence[Groups], rows: Sequence[NDArray[np.bool_]], apart: bool) -> Pairs:
-    """The estimates from some of the rows; all together, or by the part that they are in."""
-    some = [Groups(own.sums[here], own.bins[here] * apart) for own, here in zip(parts, rows, strict=True)]
-    return estimates(some, PARTS if apart else 1)

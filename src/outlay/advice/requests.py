@@ -124,7 +124,8 @@ def serve(
 ) -> Serving:
     """The hull of arms, by their groups of rows, and what it says about a budget for so many requests."""
     points = points_of(groups, bins, shared, seed)
-    shares = standing(points)
+    bends = np.concatenate([hull.arms for hull in points.drawn]).astype(np.int64)
+    shares = (np.bincount(bends, minlength=len(names)) / len(points.drawn)).tolist()
     arms = [
         ArmServing(name, float(cost), float(reward), share, said_of(share))
         for name, (cost, reward), share in zip(names, points.means, shares, strict=True)
@@ -187,11 +188,7 @@ def rehearsed(
 
 
 def round_amount(value: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, … that is not above the value.
-
-    >>> round_amount(73.0), round_amount(0.23)
-    (50.0, 0.2)
-    """
+    """The largest of 1, 2, 5, 10, 20, … that is not above the value."""
     ten = 10.0 ** np.floor(np.log10(value))
     return float(round(max(part for part in (1.0, 2.0, 5.0) if part * ten <= value * (1 + 1e-12)) * ten, 12))
 
@@ -228,11 +225,7 @@ def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> A
 
 
 def hull_of(points: Floats) -> Hull:
-    """The hull of arms' points, [arm, 2].
-
-    >>> hull_of(np.array([[1.0, 3.0], [4.0, 6.0], [10.0, 9.0], [5.0, 5.0]])).arms
-    [0, 1, 2]
-    """
+    """The hull of arms' points, [arm, 2]."""
     costs, rewards = np.ascontiguousarray(points.T)
     arms, c = list[int](), 0.0
     while (high := prices(costs, rewards, c * (1.0 + TIE)).high) != NOTHING:
@@ -241,21 +234,8 @@ def hull_of(points: Floats) -> Hull:
     return Hull(arms, np.append(0.0, costs[arms]), np.append(0.0, rewards[arms]))
 
 
-def standing(points: ArmPoints) -> list[float]:
-    """In which share of the bootstrap samples each arm is at a bend of the hull."""
-    count = np.zeros(len(points.means))
-    for hull in points.drawn:
-        count[hull.arms] += 1.0
-    shares: list[float] = (count / len(points.drawn)).tolist()
-    return shares
-
-
 def said_of(share: float) -> str:
-    """Whether an arm is on the hull, from that share.
-
-    >>> said_of(1.0), said_of(0.5), said_of(0.01)
-    ('for sure', 'maybe', 'never')
-    """
+    """Whether an arm is on the hull, from that share."""
     beyond = (1.0 - LEVEL) / 2.0
     return SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
 

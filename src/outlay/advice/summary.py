@@ -22,9 +22,7 @@ SPREAD = 1000  # groups that the rows of an arm are dealt out to, at random
 COST, REWARD, TIME, MARK = range(4)  # the rows of a sample; its columns are the rows of the log
 PARTS = 8  # of the log's time, with as many rows each
 FALSE_ALARM = 0.05  # chance of an alarm where every row's arm was chosen without regard to the time
-DRIFT_FALSE_ALARM = (
-    0.05  # chance that any of the tests raises an alarm where every arm's rows are independent and alike
-)
+DRIFT_FALSE_ALARM = 0.05  # chance that any test raises an alarm where every arm's rows are independent and alike
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 16
 SHARE = 0.1  # of the rows, whose costs are the tail
@@ -56,12 +54,6 @@ class Reservoir:
     With random keys the rows are a uniform sample without replacement; with a value's negative as the key, they are the
     rows with the largest values. The result does not depend on how the rows were cut into parts, and `room` may be
     lowered on the way.
-
-    >>> kept = Reservoir(room=2)
-    >>> for key, row in [(0.9, 1.0), (0.1, 2.0), (0.5, 3.0)]:
-    ...     kept.add(np.array([key]), np.array([[row]]))
-    >>> kept.rows().tolist()
-    [[2.0, 3.0]]
     """
 
     def __init__(self, room: int) -> None:
@@ -192,20 +184,17 @@ def tally(
             report(stretch.done)
     if not arms:
         raise BadFile(f"no row of {where} has an arm, a cost and a reward")
-    dated = _dated(arms, dates, MARK + len(marks or ()))
-    timed = timed or dated is not None
-    by_arm = not timed and changes == len(arms)
-    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, dated, by_arm, marks or ())
-
-
-def _dated(arms: dict[str, Tally], dates: dict[str, bool], first: int) -> str | None:
-    """Take times from the first column of dates, if any; one that never changes within an arm is about arms."""
-    for place, (name, whole) in enumerate(dates.items(), first):
+    dated = None
+    for place, (name, whole) in enumerate(dates.items(), MARK + len(marks or ())):
+        # A column that never changes within an arm is about arms, not times.
         if whole and any(float(np.ptp(own.sample.rows()[place])) > 0.0 for own in arms.values()):
             for own in arms.values():
                 own.sample.replace(TIME, place)
-            return name
-    return None
+            dated = name
+            break
+    timed = timed or dated is not None
+    by_arm = not timed and changes == len(arms)
+    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, dated, by_arm, marks or ())
 
 
 def _rows(stretch: Stretch, marks: tuple[str, ...], dates: Sequence[str], before: int) -> Floats:
@@ -231,11 +220,7 @@ def _make_room(arms: dict[str, Tally], where: str) -> int:
 
 
 def sums_of(pairs: Floats) -> Sums:
-    """The sums of some pairs, [cost or reward, row].
-
-    >>> sums_of(np.array([[1.0, 3.0], [2.0, 6.0]])).products.tolist()
-    [[2.0, 4.0], [4.0, 8.0]]
-    """
+    """The sums of some pairs, [cost or reward, row]."""
     mean = pairs.mean(axis=1)
     centred = pairs - mean[:, None]
     return Sums(pairs.shape[1], mean, centred @ centred.T)
@@ -266,12 +251,7 @@ class Timing(NamedTuple):
 
 
 def timing_of(parts: Sequence[Ints]) -> Timing:
-    """The spread of the arms over parts of the time, with a χ² test that arm and part are independent.
-
-    >>> even, late = np.arange(800) % 8, np.full(100, 7)
-    >>> timing_of([even, even]).apart, timing_of([even, late]).apart
-    (False, True)
-    """
+    """The spread of the arms over parts of the time, with a χ² test that arm and part are independent."""
     from scipy.stats import chi2_contingency
 
     counts = np.stack([np.bincount(part, minlength=PARTS) for part in parts])
@@ -283,11 +263,7 @@ def timing_of(parts: Sequence[Ints]) -> Timing:
 
 
 def edges_of(times: Sequence[Floats], weights: Sequence[float], count: int) -> Floats:
-    """The times between `count` parts with as many rows each; a row of arm k stands for `weights[k]` of them.
-
-    >>> edges_of([np.array([1.0, 2.0]), np.array([3.0, 4.0])], [1.0, 1.0], 2)
-    array([2.])
-    """
+    """The times between `count` parts with as many rows each; a row of arm k stands for `weights[k]` of them."""
     pooled = np.concatenate(list(times))
     order = np.argsort(pooled, kind="stable")
     share = np.cumsum(np.concatenate([np.full(len(t), w) for t, w in zip(times, weights, strict=True)])[order])
@@ -331,11 +307,7 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
 
 
 def slack_of(belief: Belief, confidence: float, lowest: float, highest: float) -> tuple[float, float]:
-    """By how much a rate may be higher and lower because rewards that were all the same may yet differ; else 0.
-
-    >>> slack_of(Belief(0, 100, 1.0, 0.0, 0.0, 0.0, 0.0), 0.95, 0.0, 1.0)
-    (0.036..., 0.0)
-    """
+    """By how much a rate may be higher and lower because rewards that were all the same may yet differ; else 0."""
     unseen = _unseen(belief, confidence) / belief.mean_cost if belief.mean_cost > 0.0 else 0.0
     return unseen * (highest - belief.mean_reward), unseen * (belief.mean_reward - lowest)
 
@@ -368,10 +340,6 @@ def tail_of(largest: NDArray[np.float64], sample: NDArray[np.float64], count: in
 
     With k = a tenth of the rows (or as many as are there), m of them below the limit: α = m/Σ ln(x_i/x_(k+1)), the sum
     over the k largest. Without a limit m = k, Hill's estimate; a cost at the limit only says that it would be larger.
-
-    >>> costs = np.sort(1.0 + np.random.default_rng(0).pareto(1.5, size=20_000))[::-1]
-    >>> round(tail_of(costs, costs, 20_000).alpha, 1)
-    1.5
 
     Reference: B. M. Hill, "A simple general approach to inference about the tail of a distribution", Annals of
     Statistics 3 (1975).
@@ -415,10 +383,6 @@ class Course(NamedTuple):
 
         Else in every part that both have, of which one must be the last part that it has at all, and there by more than
         chance (one-sided, 5 %).
-
-        >>> none = (0.1, 0.1, 0.1)
-        >>> Course(True, (1.0, 1.0, 4.0), none).below(Course(False, (3.0, 3.0, 3.0), none))
-        False
         """
         if not (self.drifts or other.drifts):
             return True
@@ -435,11 +399,6 @@ def change_of(means: Floats) -> Change | None:
 
     In random order the ranks are a random permutation, whatever the law of the rows, so the test needs no moments. It
     sees steps, trends and bumps; its p-value is that of the limit of many blocks, a little too large for few.
-
-    >>> rng = np.random.default_rng(0)
-    >>> found = change_of(np.append(rng.normal(size=40), 3.0 + rng.normal(size=60)))
-    >>> round(found.at, 1), found.chance < 1e-6
-    (0.4, True)
 
     Reference: A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28 (1979).
     """
@@ -459,11 +418,7 @@ def change_of(means: Floats) -> Change | None:
 
 
 def block_means(values: Floats) -> Floats:
-    """Means of at most 128 equal blocks of consecutive values; a last part that fills no block is dropped.
-
-    >>> block_means(np.arange(1000.0))[:2]
-    array([ 3.5, 11.5])
-    """
+    """Means of at most 128 equal blocks of consecutive values; a last part that fills no block is dropped."""
     size = 1
     while len(values) // size > MOST_BLOCKS:
         size *= 2
@@ -473,11 +428,7 @@ def block_means(values: Floats) -> Floats:
 
 
 def alarms(changes: Sequence[Change | None]) -> list[bool]:
-    """Which of the changes raise an alarm; the chance of any false alarm among them all is 5 % (Bonferroni).
-
-    >>> alarms([Change(0.02, 0.5, 1.0, 2.0), None, Change(0.03, 0.5, 1.0, 2.0)])
-    [True, False, False]
-    """
+    """Which of the changes raise an alarm; the chance of any false alarm among them all is 5 % (Bonferroni)."""
     tests = sum(change is not None for change in changes)
     return [change is not None and change.chance * tests < DRIFT_FALSE_ALARM for change in changes]
 

@@ -84,11 +84,11 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     if out is None:
         advice = _advice(log, options)
     else:
-        from outlay.advice.advice_page import page_in, write_advice
+        from outlay.advice.advice_page import page_in, save_page
 
-        with page_in(out):  # a folder that cannot be written is found before the work begins
+        with page_in(out) as page:  # a folder that cannot be written is found before the work begins
             advice = _advice(log, options)
-            written = write_advice(advice, out)
+            written = save_page(advice, page)
     if as_json:
         show(data_of(advice))
         return

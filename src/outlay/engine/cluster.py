@@ -13,14 +13,14 @@ import logging
 import os
 import pickle
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from outlay import __version__
 from outlay.engine import threads
-from outlay.engine.decide import Floats
+from outlay.engine.choose_arm import Floats
 from outlay.engine.jit.compile import program_of
 from outlay.engine.limits import Counts
 from outlay.engine.loop import Crossings
@@ -43,16 +43,6 @@ class Cluster(NamedTuple):
     lost: tuple[type[BaseException], ...]  # what is raised where the cluster, not the chunk, has failed
 
 
-def run_on_dask(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
-    """Do every task on a Dask cluster; `report` is told, now and then, how many runs are done."""
-    _run("dask", "distributed", _dask, tasks, workers, report)
-
-
-def run_on_ray(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
-    """Do every task on a Ray cluster; `report` is told, now and then, how many runs are done."""
-    _run("ray", "ray", _ray, tasks, workers, report)
-
-
 def connected(backend: str) -> bool:
     """Whether this process is connected to a cluster of this kind, so that none would have to be started."""
     try:
@@ -64,19 +54,13 @@ def connected(backend: str) -> bool:
     return True
 
 
-def _run(
-    backend: str,
-    package: str,
-    connect: Callable[[int | None], AbstractContextManager[Cluster]],
-    tasks: Sequence[Task],
-    workers: int | None,
-    report: Report,
-) -> None:
-    """Do every task on the cluster that `connect` gives.
+def run(backend: str, tasks: Sequence[Task], workers: int | None, report: Report) -> None:
+    """Do every task on a cluster, "dask" or "ray"; `report` is told, now and then, how many runs are done.
 
     The cluster is the one that this process is connected to, else one of worker processes on this machine, made for the
     call. `workers` is how many chunks are played at a time; None means all slots of the cluster, or every core.
     """
+    package, connect = ("distributed", _dask) if backend == "dask" else ("ray", _ray)
     try:
         import_module("joblib")
         import_module(package)
@@ -94,19 +78,16 @@ def _run(
             raise OutlayError(f"{where}: see its logs; a worker with too little memory dies like this") from error
 
 
-def chunks_of(task: Task, slots: int) -> list[Task]:
-    """Cut a task's runs into chunks that last neither too long nor too short."""
-    wanted = min(max(task.runs * task.pulls / (_CHUNKS * slots), _FEWEST_PULLS), _MOST_PULLS)
-    size = max(1, int(wanted / task.pulls))
-    return [task.part(first, min(first + size, task.runs)) for first in range(0, task.runs, size)]
-
-
 def parts_of(tasks: Sequence[Task], slots: int) -> list[tuple[int, Task]]:
-    """The chunks of all tasks, each with the index of its task; every policy's first runs first, as on threads.
+    """The runs of all tasks cut into chunks that last neither too long nor too short, with the index of their task.
 
-    So an interrupted simulation has some runs of each policy.
+    Every policy's first runs come first, as on threads: an interrupted simulation has some runs of each.
     """
-    parts = [(index, chunk) for index, task in enumerate(tasks) for chunk in chunks_of(task, slots)]
+    parts = []
+    for index, task in enumerate(tasks):
+        wanted = min(max(task.runs * task.pulls / (_CHUNKS * slots), _FEWEST_PULLS), _MOST_PULLS)
+        size = max(1, int(wanted / task.pulls))
+        parts += [(index, task.part(first, min(first + size, task.runs))) for first in range(0, task.runs, size)]
     return sorted(parts, key=lambda part: part[1].first)
 
 
@@ -127,12 +108,6 @@ def play_chunk(index: int, work: bytes, first: int, runs: int) -> tuple[int, tup
     task = Task(problem, label, policy, budgets, seed, max_pulls, crossings, first, False, requests, hard)
     threads.run([task], 1, lambda _: None)
     return index, tuple(crossings)
-
-
-def versions() -> dict[str, str]:
-    """What must be the same on a worker for the same bits to come back."""
-    modules = {name: str(import_module(name).__version__) for name in ("numpy", "numba")}
-    return {"outlay": __version__, "Python": ".".join(platform.python_version_tuple()[:2]), **modules}
 
 
 def _play(tasks: Sequence[Task], cluster: Cluster, report: Report) -> None:
@@ -169,6 +144,12 @@ def packed(task: Task) -> bytes:
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         raise OutlayError(f"{task.label} or the problem cannot be sent to a worker: {error}") from None
     return pickle.dumps((versions(), packed))
+
+
+def versions() -> dict[str, str]:
+    """What must be the same on a worker for the same bits to come back."""
+    modules = {name: str(import_module(name).__version__) for name in ("numpy", "numba")}
+    return {"outlay": __version__, "Python": ".".join(platform.python_version_tuple()[:2]), **modules}
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What ends a run: budgets, and requests beside them. One rule for `simulate` and for experiment files."""
 
 import math
+from contextlib import suppress
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -61,9 +62,11 @@ def checked_limits(
     """
     if (budgets is None) == (budget is None):
         raise BadParameter(owner, "budgets or budget", "given, and not both", (budgets, budget))
+    limits = _checked_budgets(owner, budgets, budget, endless=requests is not None)
     if requests is None:
-        return checked_budgets(owner, budgets, budget), None
-    limits = _usual(owner, budget, endless=True) if budgets is None else _maybe_infinite(owner, budgets)
+        if (np.diff(limits) <= 0).any():
+            raise BadParameter(owner, "budgets", "in rising order, each once", budgets)
+        return limits, None
     counts = _checked_counts(owner, requests)
     pairs = max(len(limits), len(counts))
     if len(limits) not in (1, pairs) or len(counts) not in (1, pairs):
@@ -89,62 +92,32 @@ def checked_world(owner: str, problem: object, requests: object) -> Problem:
         raise BadParameter(owner, error.name, error.allowed + _UNLESS, error.got) from None
 
 
-def checked_budgets(owner: str, budgets: ArrayLike | None, budget: float | None) -> Vector:
-    """The budgets as given, or those that one `budget` stands for, where nothing else is limited.
-
-    >>> checked_budgets("simulate", [20, 10], None)
-    Traceback (most recent call last):
-    outlay.errors.BadParameter: budgets of simulate must be in rising order, each once; got [20, 10]
-    """
-    if budgets is None:
-        return _usual(owner, budget)
-    try:
-        limits = vector(owner, "budgets", budgets, above=0)
-    except BadParameter as error:
-        raise _or_with_requests(error) from None
-    if (np.diff(limits) <= 0).any():
-        raise BadParameter(owner, "budgets", "in rising order, each once", budgets)
-    return np.array(limits)
-
-
 def usual_budgets(top: float) -> Vector:
     """What `budget=top` stands for: 25 budgets evenly spaced in the logarithm, from a thousandth of it."""
     return np.geomspace(top / 1000, top, 25)
 
 
-def _usual(owner: str, budget: object, endless: bool = False) -> Vector:
+def _checked_budgets(owner: str, budgets: ArrayLike | None, budget: object, endless: bool) -> Vector:
+    """The budgets as given, or those that one `budget` stands for; where they are `endless`, some may be infinite."""
     if endless and isinstance(budget, float) and budget == math.inf:
         return np.array([math.inf])
+    infinite = np.zeros(1, bool)
+    with suppress(ValueError):  # `vector` says what is wrong with them
+        if endless and np.asarray(budgets).dtype.kind == "f":
+            infinite = np.atleast_1d(np.asarray(budgets) == math.inf)
     try:
+        if budgets is not None:
+            rest = np.where(infinite, 1.0, np.asarray(budgets, float)) if infinite.any() else budgets
+            return np.where(infinite, math.inf, vector(owner, "budgets", rest, above=0))
         top = real(owner, "budget", budget, above=0)
     except BadParameter as error:
-        if endless:
-            raise BadParameter(owner, "budget", "a number > 0", budget) from None
-        raise _or_with_requests(error) from None
+        allowed = error.allowed.replace("finite ", "") if endless else error.allowed
+        if isinstance(error.got, float) and error.got == math.inf:
+            allowed += _UNLESS
+        raise BadParameter(owner, error.name, allowed, error.got) from None
     if top < _LEAST:
         raise BadParameter(owner, "budget", f"≥ {_LEAST:g}, so that a thousandth of it is a number", budget)
     return usual_budgets(top)
-
-
-def _maybe_infinite(owner: str, budgets: ArrayLike) -> Vector:
-    """Budgets, of which some may be infinite."""
-    try:
-        given = np.asarray(budgets)
-    except ValueError:
-        return vector(owner, "budgets", budgets)  # which says what is wrong with them
-    infinite = np.atleast_1d(given == math.inf) if given.dtype.kind == "f" else np.zeros(1, bool)
-    rest = np.where(given == math.inf, 1.0, given) if infinite.any() else budgets
-    try:
-        return np.where(infinite, math.inf, vector(owner, "budgets", rest, above=0))
-    except BadParameter as error:
-        raise BadParameter(owner, error.name, error.allowed.replace("finite ", ""), error.got) from None
-
-
-def _or_with_requests(error: BadParameter) -> BadParameter:
-    """The refusal of a budget; if it is infinite, with what would allow it."""
-    if isinstance(error.got, float) and error.got == math.inf:
-        return BadParameter(error.owner, error.name, error.allowed + _UNLESS, error.got)
-    return error
 
 
 def _checked_counts(owner: str, requests: ArrayLike) -> Counts:

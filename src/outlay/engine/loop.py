@@ -8,7 +8,7 @@ Since no policy here looks at either, one run yields every pair.
 All state lives in arrays, so that the loop can stop after a slice of pulls and be resumed with nothing lost:
 that is how a progress bar moves and Ctrl-C returns at once.
 
-In hard mode no run passes its budget (`engine/decide.py`): it ends when no arm fits, or when every request is served.
+In hard mode no run passes its budget (`engine/choose_arm.py`): it ends when no arm fits or no request is left.
 Since its last pulls depend on the budget, it serves one budget alone.
 """
 
@@ -17,7 +17,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from outlay.engine.decide import NONE_FITS, Affordable, ChoiceCache, Drawing, Floats, Rng, decide, decide_within, forget
+from outlay.engine.choose_arm import (
+    NONE_FITS,
+    Affordable,
+    ChoiceCache,
+    Drawing,
+    Floats,
+    Rng,
+    decide,
+    decide_within,
+    forget,
+)
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.run_pool import Words
 from outlay.policies.protocol import Memory, Policy

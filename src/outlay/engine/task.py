@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Literal, TypeVar, cast, get_args
 
@@ -20,12 +21,6 @@ Remembered = TypeVar("Remembered")
 
 Backend = Literal["threads", "dask", "ray", "cuda"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-_WHERE: dict[Backend, tuple[str, str]] = {  # module and function; each is imported when it is used
-    "threads": ("threads", "run"),
-    "dask": ("cluster", "run_on_dask"),
-    "ray": ("cluster", "run_on_ray"),
-    "cuda": ("gpu.backend", "run"),
-}
 
 
 @dataclass(frozen=True)
@@ -83,13 +78,10 @@ Play = Callable[[Sequence[Task], int | None, Report], None]  # tasks, workers, a
 
 
 def backend_of(name: Backend) -> Play:
-    """What plays tasks there.
-
-    >>> backend_of("threads").__module__
-    'outlay.engine.threads'
-    """
-    module, function = _WHERE[name]
-    return cast("Play", getattr(import_module(f"outlay.engine.{module}"), function))
+    """What plays tasks there, imported when it is asked for."""
+    if name in ("dask", "ray"):
+        return partial(import_module("outlay.engine.cluster").run, name)
+    return cast("Play", import_module("outlay.engine.gpu.backend" if name == "cuda" else "outlay.engine.threads").run)
 
 
 def same_types(memory: Remembered, expected: object) -> Remembered:
@@ -108,9 +100,6 @@ def check_finite(label: str, first: int, *totals: Vector) -> None:
         raise OutlayError(f"run {first + wrong[0]} of {label} met a cost or reward that is not a finite number")
 
 
-_TOO_LARGE = (MemoryError, ValueError)  # of numpy: too large for this machine, too large for any
-
-
 def room_for(owner: str, policies: int, runs: int, budgets: int, arms: int) -> Crossings:
     """Where the crossings of all policies' runs go; rewards are nan until then.
 
@@ -120,18 +109,6 @@ def room_for(owner: str, policies: int, runs: int, budgets: int, arms: int) -> C
     shape = (policies, runs, budgets)
     try:
         return Crossings(np.zeros((*shape, arms), np.int64), np.zeros(shape), np.full(shape, np.nan))
-    except _TOO_LARGE:
-        raise _refusal(owner, policies, runs, budgets, arms) from None
-
-
-def check_room(owner: str, policies: int, runs: int, budgets: int, arms: int) -> None:
-    """Refuse what `room_for` would, before the work."""
-    try:
-        np.empty((policies, runs, budgets, arms + 2))
-    except _TOO_LARGE:
-        raise _refusal(owner, policies, runs, budgets, arms) from None
-
-
-def _refusal(owner: str, policies: int, runs: int, budgets: int, arms: int) -> BadParameter:
-    size = 8.0 * policies * runs * budgets * (arms + 2)
-    return BadParameter(owner, "runs", f"small enough: these need {size:.1e} bytes of memory", runs)
+    except (MemoryError, ValueError):  # of numpy: too large for this machine, too large for any
+        size = 8.0 * policies * runs * budgets * (arms + 2)
+        raise BadParameter(owner, "runs", f"small enough: these need {size:.1e} bytes of memory", runs) from None

@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -12,13 +12,13 @@ import tomli_w
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.arms import AnyLaw, Empirical, LawMoments, Problem, catalogue
+from outlay.arms import Empirical, LawMoments, Problem, catalogue
 from outlay.arms.catalogue import find
 from outlay.checks import checked_path, line, reading, real, whole, word
 from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.engine.task import BACKENDS, Backend
 from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
-from outlay.logs import LogColumns, Stretch, stretches
+from outlay.logs import LogColumns, stretches
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
 from outlay.problem_policies import OWN_FACTS, fact, own_policy, policy_for, usual_policies
@@ -50,10 +50,6 @@ class PolicyEntry(NamedTuple):
     """A policy as the file describes it, before it is told about its problem.
 
     A parameter that the file leaves out, or gives as "known", is filled in as `outlay compare --policy` does it.
-
-    >>> from outlay.arms import catalogue
-    >>> PolicyEntry("UCBB2", "UCB-B2", {"alpha": 3.0}).on(catalogue.load("H"))
-    UCBB2(cost_bound=1.0, reward_bound=1.0, alpha=3.0, min_cost=0.125, factor=1.4)
     """
 
     name: str
@@ -130,7 +126,7 @@ def load(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFile(f"{source} is not TOML: {' '.join(str(error).split())}") from None
     try:
-        return experiment_of(content, source)
+        return _experiment(content, source)
     except OutlayError as error:
         raise BadFile(f"{source}: {error}") from None
 
@@ -153,7 +149,7 @@ def is_experiment(text: str) -> bool:
     return not content.keys().isdisjoint(_TABLES[1:2] + _TABLES[3:])
 
 
-def experiment_of(content: Table, source: Path) -> Experiment:
+def _experiment(content: Table, source: Path) -> Experiment:
     """The experiment that a file's content describes; files that it names are looked for next to `source`."""
     version = content.get("format")
     if type(version) is not int or version < 1:
@@ -171,7 +167,9 @@ def experiment_of(content: Table, source: Path) -> Experiment:
         raise BadParameter("[experiment]", "backend", f"one of {', '.join(BACKENDS)}", backend)
     title = line("[experiment]", "title", table["title"]) if "title" in table else printable(source.stem)
     workers = table.get("workers")
-    sweeps = _sweeps(content)
+    tables = _tables("sweep", content.get("sweep", []), least=0)
+    sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
+    _all_different("sweep", "name", [sweep.name for sweep in sweeps])
     budgets, requests = _limits(table, sweeps)
     rationed = requests is not None or any({"requests", "budget_per_request"} & set(sweep.over) for sweep in sweeps)
     return Experiment(
@@ -203,12 +201,6 @@ def _tables(name: str, value: object, least: int = 1) -> list[Table]:
     return value
 
 
-def _table(where: str, value: object) -> Table:
-    if not isinstance(value, dict):
-        raise BadParameter("the file", where, "a table", value)
-    return value
-
-
 def _all_different(where: str, key: str, names: list[str]) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -229,7 +221,9 @@ def _problem(content: Table, folder: Path) -> Problem:
     if "arms" in content:
         return Problem._resolved(tomli_w.dumps({"format": 1, "arms": content["arms"]}), catalogue.beside(folder))
     if "log" in content:
-        table = dict(_table("[log]", content["log"]))
+        if not isinstance(content["log"], dict):
+            raise BadParameter("the file", "[log]", "a table", content["log"])
+        table = dict(content["log"])
         _known_keys("[log]", table, ("file", *LogColumns._fields))
         for key, value in {"file": None, **table}.items():
             if not isinstance(value, str) or not value:
@@ -249,20 +243,14 @@ def problem_of(path: Path, columns: LogColumns) -> Problem:
     for rows in stretches(path, columns, "[log]"):
         if len(rows.left_out):
             raise BadFile(f"{path} has an empty cell in row {rows.left_out[0]:,}; every row must have all three")
-        for name, pairs in _by_arm(rows):
-            parts.setdefault(name, []).append(pairs)
+        order = np.argsort(rows.codes, kind="stable")
+        codes, starts = np.unique(rows.codes[order], return_index=True)
+        pairs = np.split(np.stack([rows.costs, rows.rewards])[:, order], starts[1:], axis=1)
+        for index in np.argsort(order[starts]):  # in the order of the arms' first rows
+            parts.setdefault(rows.names[codes[index]], []).append(pairs[index])
         if len(parts) > MOST_ARMS:
             raise BadFile(f"{path} has more than {MOST_ARMS:,} arms: does its column of arms hold something else?")
     return Problem([Empirical(*np.hstack(pairs)) for pairs in parts.values()], list(parts))
-
-
-def _by_arm(rows: Stretch) -> Iterator[tuple[str, Pairs]]:
-    """The pairs of each arm that has rows here, in the order of their first."""
-    order = np.argsort(rows.codes, kind="stable")
-    codes, starts = np.unique(rows.codes[order], return_index=True)
-    parts = np.split(np.stack([rows.costs, rows.rewards])[:, order], starts[1:], axis=1)
-    for index in np.argsort(order[starts]):
-        yield rows.names[codes[index]], parts[index]
 
 
 def _limits(table: Table, sweeps: tuple[Sweep, ...]) -> tuple[tuple[float, ...], tuple[int, ...] | None]:
@@ -318,13 +306,6 @@ def check(one: PolicyEntry, name: str, value: object) -> None:
         raise BadParameter(f"policy {one.label!r}, {one.name},", name, allowed, value)
 
 
-def _sweeps(content: Table) -> tuple[Sweep, ...]:
-    tables = _tables("sweep", content.get("sweep", []), least=0)
-    sweeps = tuple(_sweep(table, f"sweep {i}") for i, table in enumerate(tables, start=1))
-    _all_different("sweep", "name", [sweep.name for sweep in sweeps])
-    return sweeps
-
-
 def _sweep(table: Table, where: str) -> Sweep:
     _known_keys(where, table, Sweep._fields)
     over = table.get("over")
@@ -374,7 +355,11 @@ def moved(setup: Setup, target: str, value: Value) -> Setup:
         count = whole("a sweep over requests", "values", value, at_least=1)
         return setup._replace(requests=(count,) * len(setup.budgets))
     if target == "budget_per_request":
-        return _with_budgets(setup, real("a sweep over budget_per_request", "values", value, above=0))
+        per_request = real("a sweep over budget_per_request", "values", value, above=0)
+        if setup.requests is None:
+            raise BadParameter("a sweep over budget_per_request", "requests", "in [experiment], or swept before", None)
+        counts = tuple(sorted(set(setup.requests)))
+        return setup._replace(budgets=tuple(per_request * count for count in counts), requests=counts)
     if target == "K":
         return setup._replace(problem=_of_size(setup.problem, value))
     part, _, rest = target.partition(".")
@@ -383,14 +368,6 @@ def moved(setup: Setup, target: str, value: Value) -> Setup:
     if part == "policies" and rest:
         return setup._replace(players=_with_players(setup.players, rest, value))
     raise BadParameter("a sweep", "over", ALLOWED, target)
-
-
-def _with_budgets(setup: Setup, per_request: float) -> Setup:
-    """A budget for each number of requests."""
-    if setup.requests is None:
-        raise BadParameter("a sweep over budget_per_request", "requests", "in [experiment], or swept before", None)
-    requests = tuple(sorted(set(setup.requests)))
-    return setup._replace(budgets=tuple(per_request * count for count in requests), requests=requests)
 
 
 def _of_size(problem: Problem, value: object) -> Problem:
@@ -409,7 +386,13 @@ def _of_size(problem: Problem, value: object) -> Problem:
 def _with_arms(problem: Problem, path: str, value: Value) -> Problem:
     chosen, field = _split(path, problem.names)
     if field == "gap":
-        laws = _with_gap(problem, chosen, real("a sweep", "the gap", value, at_least=0))
+        # Mean rewards move so that rates are this far below the best one, which stays.
+        gap, others = real("a sweep", "the gap", value, at_least=0), chosen - {problem.best}
+        if not others:
+            raise BadParameter("a sweep", "over", "about an arm that is not the best one", problem.names[problem.best])
+        laws = list(problem.arms)
+        for k in others:
+            laws[k] = _with_mean_reward(laws[k], (problem.rate - gap) * float(problem.mean_costs[k]))
     else:
         laws = [_with(law, field.split("."), value) if k in chosen else law for k, law in enumerate(problem.arms)]
         if laws == list(problem.arms) and not any(_has(problem.arms[k], field.split(".")) for k in chosen):
@@ -459,17 +442,6 @@ def _with(law: Any, path: Sequence[str], value: Value) -> Any:
         return law
     inner = value if len(path) == 1 else _with(_arguments(law)[path[0]], path[1:], value)
     return law._replace(**{path[0]: inner})
-
-
-def _with_gap(problem: Problem, chosen: set[int], gap: float) -> list[AnyLaw]:
-    """The arms with their mean rewards moved so that the rates are `gap` below the best one; the best one stays."""
-    others = chosen - {problem.best}
-    if not others:
-        raise BadParameter("a sweep", "over", "about an arm that is not the best one", problem.names[problem.best])
-    laws = list(problem.arms)
-    for k in others:
-        laws[k] = _with_mean_reward(laws[k], (problem.rate - gap) * float(problem.mean_costs[k]))
-    return laws
 
 
 def _with_mean_reward(law: Any, wanted: float) -> Any:

@@ -28,8 +28,9 @@ from outlay.results import Result, load
 from outlay.text import duration, rounded
 from outlay.usercode import digests, own_classes
 
+FOLDER = "cells"
 _LONGEST_NAME = 255  # bytes: what file systems take
-_LARGEST = 1e100  # mean of an arm, as in logs
+_LARGEST = 1e100  # mean of an arm, as in logs: sums over many pulls stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,22 +110,19 @@ class SweepPoint(NamedTuple):
 
 
 def title_of(values: Values) -> str:
-    """Swept values in words.
-
-    >>> title_of({"correlation": 0.5, "K": 10})
-    'correlation = 0.5, K = 10'
-    """
+    """Swept values in words."""
     return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
 
 
 def folder_of(values: Values) -> str:
-    """Swept values as the name of a folder.
-
-    >>> folder_of({"tail index": 2.5, "form": "a/b"})
-    'tail_index=2.5,form=a_b'
-    """
+    """Swept values as the name of a folder."""
     words = ",".join(f"{name}={shown(value)}" for name, value in values.items())
     return re.sub(r"[^\w.,=+-]", "_", words.replace("−", "-"))
+
+
+def shown(value: object) -> str:
+    """A swept value as text."""
+    return value if isinstance(value, str) else f"{value:.12g}".replace("-", "−")
 
 
 def points_of(experiment: Experiment) -> list[SweepPoint]:
@@ -153,7 +151,10 @@ def _point(experiment: Experiment, values: Values) -> SweepPoint:
             for target in sweep.over:
                 setup = moved(setup, target, values[sweep.name])
         checked_limits("simulate", setup.budgets, None, setup.requests)
-        _check_size(checked_world("simulate", setup.problem, setup.requests))
+        problem = checked_world("simulate", setup.problem, setup.requests)
+        for name, means in (("mean cost", problem.mean_costs), ("mean reward", problem.mean_rewards)):
+            if (largest := float(np.abs(means).max())) > _LARGEST:
+                raise BadParameter("an arm", name, f"within ±{_LARGEST:g}", largest)
         cells = {}
         for player in setup.players:
             policy = check_policy("simulate", "policies", player.on(setup.problem), len(setup.problem))
@@ -164,21 +165,6 @@ def _point(experiment: Experiment, values: Values) -> SweepPoint:
     except OutlayError as error:
         raise BadFile(f"{experiment.source}: {error}" + (f" (at {point.title})" if values else "")) from None
     return point._replace(problem=setup.problem, cells=cells)
-
-
-def _check_size(problem: Problem) -> None:
-    """Refuse means whose sums over many pulls would leave the range of floating point."""
-    for name, means in (("mean cost", problem.mean_costs), ("mean reward", problem.mean_rewards)):
-        if (largest := float(np.abs(means).max())) > _LARGEST:
-            raise BadParameter("an arm", name, f"within ±{_LARGEST:g}", largest)
-
-
-def shown(value: object) -> str:
-    """A swept value as text."""
-    return value if isinstance(value, str) else f"{value:.12g}".replace("-", "−")
-
-
-FOLDER = "cells"
 
 
 def path_of(folder: Path, cell: Cell) -> Path:
@@ -196,7 +182,10 @@ def kept(folder: Path, cell: Cell) -> Result | None:
         result = load(path, laws=laws, policies=players)
     except BadFile:
         return None
-    return result if _is_of(result, cell) else None
+    requests = None if result.requests is None else tuple(result.requests.tolist())
+    told = (result.problem, [*result.policies.values()], result.budgets.tolist(), requests, result.mode, result.runs)
+    asked = (cell.problem, [cell.policy], [*cell.budgets], cell.requests, cell.mode, cell.runs)
+    return result if told == asked and (result.seed, result.version) == (cell.seed, __version__) else None
 
 
 def keep(folder: Path, cell: Cell, result: Result) -> None:
@@ -228,18 +217,6 @@ def combined(point: SweepPoint, results: dict[str, Result]) -> Result:
         version=first.version,
         requests=first.requests,
         mode=first.mode,
-    )
-
-
-def _is_of(result: Result, cell: Cell) -> bool:
-    """Whether a file holds what its name says."""
-    return (
-        result.problem == cell.problem
-        and list(result.policies.values()) == [cell.policy]
-        and result.budgets.tolist() == list(cell.budgets)
-        and (None if result.requests is None else tuple(result.requests.tolist())) == cell.requests
-        and result.mode == cell.mode
-        and (result.runs, result.seed, result.version) == (cell.runs, cell.seed, __version__)
     )
 
 

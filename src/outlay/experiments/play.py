@@ -12,7 +12,7 @@ from outlay.arms import catalogue
 from outlay.checks import check_writable, checked_path, made, writing
 from outlay.engine.limits import Mode
 from outlay.engine.simulate import simulate
-from outlay.engine.task import check_room
+from outlay.engine.task import room_for
 from outlay.errors import BadParameter, OutlayError, require
 from outlay.experiments.file import Experiment
 from outlay.experiments.plan import (
@@ -131,7 +131,7 @@ def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:
     """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
     owner = f"[experiment] in {experiment.source}"
-    check_room(owner, policies, experiment.runs, len(experiment.budgets), arms)
+    room_for(owner, policies, experiment.runs, len(experiment.budgets), arms)
 
 
 def _played(
@@ -174,10 +174,6 @@ class Pace(NamedTuple):
     start: float
     pull: float
 
-    def seconds(self, cell: Cell) -> float:
-        """How long all of the cell takes."""
-        return self.start + self.pull * cell.pulls
-
 
 def estimate(experiment: Experiment, folder: str | Path) -> list[PlayEstimate]:
     """Per label, what `folder` does not hold yet, and about how long it takes to play.
@@ -199,8 +195,9 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[PlayEstimate]:
     for label in dict.fromkeys(label for label, _ in every):
         to_do = [cell for name, cell in absent if name == label]
         count = sum(name == label for name, _ in every)
-        pulls, seconds = (cell.pulls for cell in to_do), (pace[_kind(cell)].seconds(cell) for cell in to_do)
-        shares.append(PlayEstimate(label, count, len(to_do), sum(pulls), sum(seconds)))
+        paces = [(pace[_kind(cell)], cell.pulls) for cell in to_do]
+        seconds = sum(each.start + each.pull * pulls for each, pulls in paces)
+        shares.append(PlayEstimate(label, count, len(to_do), sum(pulls for _, pulls in paces), seconds))
     return shares
 
 

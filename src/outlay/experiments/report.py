@@ -2,8 +2,9 @@
 
 import math
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -97,8 +98,13 @@ def write_point(experiment: Experiment, point: SweepPoint, result: Result, folde
     """
     saved, *reports = files = _files(point, folder)
     title = f"{experiment.title}, {point.title}" if point.title else experiment.title
-    if all(path.exists() for path in files) and _stands(saved, result, title):
-        return files
+    if all(path.exists() for path in files):
+        with suppress(BadFile, OSError, UnicodeDecodeError):
+            said = saved.with_name("table.md").read_text(encoding="utf-8")
+            laws, players = own_classes(*result.problem.arms), own_classes(*result.policies.values())
+            same = load(saved, laws=laws, policies=players) == result
+            if same and said == table(result, "markdown", title=title):
+                return files
     with writing(saved):
         saved.unlink(missing_ok=True)  # what is interrupted from here on is drawn again
     command = f"outlay compare {shlex.quote(printable(experiment.source.name))} --out FOLDER"
@@ -111,16 +117,6 @@ def _files(point: SweepPoint, folder: Path) -> list[Path]:
     """The files of a point: its result, then its report."""
     home = folder / point.folder if point.values else folder
     return [home / "result.parquet", *report_files(home)]
-
-
-def _stands(saved: Path, result: Result, title: str) -> bool:
-    """Whether the report beside `saved` is about this result and has this title."""
-    try:
-        said = saved.with_name("table.md").read_text(encoding="utf-8")
-        laws, players = own_classes(*result.problem.arms), own_classes(*result.policies.values())
-        return load(saved, laws=laws, policies=players) == result and said == table(result, "markdown", title=title)
-    except (BadFile, OSError, UnicodeDecodeError):
-        return False
 
 
 class Row(NamedTuple):
@@ -221,17 +217,12 @@ def sweep_table(experiment: Experiment, rows: list[Row]) -> Table:
 
 def winners_of(rows: Sequence[Row]) -> set[tuple[int, int]]:
     """Where the table has the least mean of each point: its line and its column."""
-    points: dict[tuple[tuple[str, object], ...], list[Row]] = {}
+    points = defaultdict[tuple[Value, ...], list[Row]](list)
     for row in rows:
-        points.setdefault(tuple(row.values.items()), []).append(row)
+        points[tuple(row.values.values())].append(row)
     first = len(rows[0].values)
     means = [[row.mean for row in some] for some in points.values()]
-    return {
-        (line, first + column)
-        for line, some in enumerate(means)
-        for column, mean in enumerate(some)
-        if mean == min(some)
-    }
+    return {(i, first + k) for i, some in enumerate(means) for k, mean in enumerate(some) if mean == min(some)}
 
 
 def as_csv(rows: list[Row]) -> str:
@@ -279,8 +270,10 @@ def sweep_verdict(rankings: Sequence[PointRanking], runs: int) -> list[str]:
     else:
         low, high = (f"{loss(lost[k])} (at {lossy[k].title})" for k in (least, most))
         said.append(f"{first} lost between {low} and {high} on average.")
-    if runs >= 10:
-        said += _carried(lossy)
+    counts = Counter(label for one in lossy for label in one.ranking.carried).most_common()
+    if runs >= 10 and counts:
+        some = listed([f"{label} (at {count} of {len(lossy)} points)" for label, count in counts], 3)
+        said.append(f"A few long runs carry the mean of {some}: the median there is less than half of it.")
     return said
 
 
@@ -316,14 +309,6 @@ def _in_a_grid(points: Sequence[PointRanking], unsure: str) -> list[str]:
         where = f"{counted(len(tied), 'point')} ({listed(tied, 3, '; ')})"
         said.append(f"At {where} {unsure} which policy lost least.")
     return said
-
-
-def _carried(points: Sequence[PointRanking]) -> list[str]:
-    """The policies whose mean is carried by a few runs."""
-    counts = Counter(label for one in points for label in one.ranking.carried)
-    some = [f"{label} (at {count} of {len(points)} points)" for label, count in counts.most_common()]
-    carry = "A few long runs carry the mean of"
-    return [f"{carry} {listed(some, 3)}: the median there is less than half of it."] if some else []
 
 
 def _values(along: Sequence[PointRanking], positions: Sequence[int]) -> str:
@@ -462,14 +447,9 @@ def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Lin
     if panel.floor:
         xs, values = panel.floor.budgets, panel.floor.values
         [drawn[panel.floor.label]] = axes.plot(
-            xs,
-            values,
-            color=INK,
-            linestyle="" if apart else (0, (5, 3)),
-            linewidth=sheet.line / 1.6,
-            marker="_",
+            xs, values, color=INK, linestyle="" if apart else (0, (5, 3)), linewidth=sheet.line / 1.6, marker="_",
             markersize=14 if apart else 6,
-        )
+        )  # fmt: skip
     return drawn
 
 
@@ -479,13 +459,17 @@ def page_text(experiment: Experiment, rankings: Sequence[PointRanking], table: T
     link = Markup('<a href="./{}/report.html">{}</a>')
     folders = [quote(folder_of(one.values)) for one in rankings]
     rows = [[link.format(folder, first), *rest] for folder, (first, *rest) in zip(folders, table.rows, strict=True)]
+    policies = counted(len(experiment.players), "policy", "policies")
+    values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
+    counts = f"{policies} at {counted(len(rankings), 'point')} ({values})"
+    budget = "" if "budget_per_request" in _swept(experiment) else f", a budget of {experiment.budgets[-1]:,.6g}"
     verdict = sweep_verdict(rankings, experiment.runs)
     if fixed := [one.label for one in experiment.players if one.label not in rankings[0].ranking.order]:
         verdict.append(f"Not ranked, because pulling one arm for ever is not learning: {', '.join(fixed)}.")
     return render(
         "sweep.html.j2",
         title=experiment.title,
-        summary=_summary(experiment, len(rankings)),
+        summary=f"Which policy spends the budget best, and where? {counts}{budget}",
         verdict=[" ".join(verdict)],
         served=_served(experiment),
         figure=figure,
@@ -538,11 +522,3 @@ def _words(experiment: Experiment, chart: SweepChart) -> str:
     if _served(experiment):
         words = _SERVED + _SERVED_BOUND * any(panel.floor for panel in chart.panels)
     return words + _UNBOUNDED * chart.unbounded
-
-
-def _summary(experiment: Experiment, points: int) -> str:
-    policies = len(experiment.players)
-    values = " × ".join(f"{counted(len(sweep.values), 'value')} of {sweep.name}" for sweep in experiment.sweeps)
-    counts = f"{counted(policies, 'policy', 'policies')} at {counted(points, 'point')} ({values})"
-    budget = "" if "budget_per_request" in _swept(experiment) else f", a budget of {experiment.budgets[-1]:,.6g}"
-    return f"Which policy spends the budget best, and where? {counts}{budget}"

@@ -125,7 +125,12 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     """
     budget = real("problem_bounds", "budget", budget, above=0)
     word("problem_bounds", "constants", constants, CONSTANTS)
-    found, rows, distances = rates(problem), [], _distances(problem)
+    found, rows, distances = rates(problem), [], dict[int, float]()  # D* by the index of the arm
+    moments = problem.second_moments()
+    finite = bool(np.isfinite([moments["var_cost"], moments["var_reward"]]).all())
+    for k in suboptimal(problem) if finite else ():
+        with suppress(NotCovered):
+            distances[k] = divergence(problem.arms[k], problem.rate)
     columns, uncovered = _columns(problem, budget, constants)
     models: dict[str, list[str]] = {}
     capped = []
@@ -142,7 +147,7 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
         terms = {column.label: min(column.terms[name], gap * budget) for column in columns if name in column.terms}
         rows.append(ArmBounds(name, rate, gap, sigma2, distance, pulls, lower, printed, terms))
     reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
-    if len(distances) < len(suboptimal(problem)) or not np.isfinite(_variances(problem)).all():
+    if len(distances) < len(suboptimal(problem)) or not finite:
         reason = floor_of(problem).reason or reason
     worst, near = None, None
     with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
@@ -193,27 +198,8 @@ def summed(name: str, rows: Sequence[ArmBounds], columns: Iterable[Column], most
     """Pulls and bounds of several arms, added up: best arms add nothing, and one that is missing leaves no sum."""
     worse = [row for row in rows if row.gap]
     upper = {c.label: min(sum(row.upper[c.label] for row in worse), most) for c in columns}
-    pulls, lower, printed = (
-        _sum(row.pulls for row in worse),
-        _sum((row.lower for row in worse), most),
-        _sum((row.printed for row in worse), most),
-    )
-    return ArmBounds(name, None, None, None, None, pulls, lower, printed, upper)
-
-
-def _distances(problem: Problem) -> dict[int, float]:
-    """D* of the arms with a gap, by index, where Theorem 3 and a formula cover them."""
-    distances = {}
-    if np.isfinite(_variances(problem)).all():
-        for k in suboptimal(problem):
-            with suppress(NotCovered):
-                distances[k] = divergence(problem.arms[k], problem.rate)
-    return distances
-
-
-def _variances(problem: Problem) -> list[Floats]:
-    moments = problem.second_moments()
-    return [moments["var_cost"], moments["var_reward"]]
+    lower, printed = _sum((row.lower for row in worse), most), _sum((row.printed for row in worse), most)
+    return ArmBounds(name, None, None, None, None, _sum(row.pulls for row in worse), lower, printed, upper)
 
 
 def _sum(values: Iterable[float | None], most: float = math.inf) -> float | None:
@@ -285,10 +271,11 @@ def shown_rows(bounds: ProblemBounds) -> list[ArmBounds]:
     if len(rows) <= _MOST_ROWS:
         return rows
     best = [row for row in rows if not row.gap][:_MOST_BEST]
-    worse = sorted((row for row in rows if row.gap), key=_weight, reverse=True)
+    worse = sorted(
+        (row for row in rows if row.gap), key=lambda row: (row.lower or 0.0, *row.upper.values()), reverse=True
+    )
     shown = best + worse[: _MOST_ROWS - len(best)]
-    names = {row.arm for row in shown}
-    others = [row for row in rows if row.arm not in names]
+    others = [row for row in rows if row not in shown]
     return [*shown, summed(f"{len(others):,} more", others, bounds.columns)]
 
 
@@ -298,17 +285,11 @@ def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     if any(row.lower is not None for row in bounds.arms):
         found.append(("≥", "for every policy that learns on the whole model, as B grows; printed: as in the paper"))
         if bounds.capped:
-            arms = _listed(bounds.capped)
-            found.append(
-                ("", f"(this budget is too small for it: shown of {arms} is all that can be lost, gap times B)")
-            )
+            all_lost = f"shown of {_listed(bounds.capped)} is all that can be lost, gap times B"
+            found.append(("", f"(this budget is too small for it: {all_lost})"))
     if bounds.near:
-        found.append(
-            (
-                "any policy ≥",
-                f"{cell(bounds.near)} at this very budget, here, or else more where one arm is made better",
-            )
-        )
+        here = "at this very budget, here, or else more where one arm is made better"
+        found.append(("any policy ≥", f"{cell(bounds.near)} {here}"))
     if bounds.worst:
         some = f"{len(bounds.arms):,} arms like {bounds.best}, one of them a little better"
         found.append(("any policy ≥", f"{cell(bounds.worst)} at this very budget, on some problem of {some}"))
@@ -364,13 +345,8 @@ def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
 
 
 def cell(value: float | None, digits: int = 3) -> str:
-    """Three digits suffice for a bound."""
+    """A bound for a table, or in a sentence."""
     return number(value, digits, most=1e6)
-
-
-def _weight(row: ArmBounds) -> tuple[float, ...]:
-    """What the arm costs a learner, as far as known."""
-    return row.lower or 0.0, *row.upper.values()
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -456,7 +432,11 @@ def request_bounds_table(bounds: RequestBounds) -> "Group":
     """The table for a terminal: `rich.print(request_bounds_table(request_bounds(problem, 250, 1000)))`."""
     from rich.console import Group
 
-    rows = [_request_cells(row) for row in (*shown_arms(bounds), bounds.total)]
+    rows = []
+    for row in (*shown_arms(bounds), bounds.total):
+        numbers = (row.gap, row.divergence, row.pulls, row.lower)
+        share = "–" if not row.share else f"{number(100 * row.share, 3)} %"
+        rows.append([row.arm, number(row.cost), number(row.reward), share, *map(cell, numbers)])
     title = f"{bounds.requests:,.12g} requests for {number(bounds.budget, 12)}"
     return Group(
         grid(answers(bounds), title),
@@ -482,14 +462,7 @@ def answers(bounds: RequestBounds) -> list[tuple[str, str]]:
 
 
 def mix(bounds: RequestBounds) -> str:
-    """Which requests go where.
-
-    >>> from outlay.arms import Constant, Problem
-    >>> from outlay.report.bounds import request_bounds
-    >>> problem = Problem([Constant(1, 3), Constant(4, 6)], names=["small", "large"])
-    >>> mix(request_bounds(problem, 250.0, 100)), mix(request_bounds(problem, 50.0, 100))
-    ('50 % to small, 50 % to large', '50 % to small, 50 % not served')
-    """
+    """Which requests go where, such as 50 % to small, 50 % not served."""
     parts = [(row.share, f"to {cut(row.arm, _LONGEST_NAME)}") for row in bounds.arms if row.share]
     parts.append((1.0 - (bounds.total.share or 0.0), "not served"))
     return ", ".join(f"{number(100 * share, 3)} % {where}" for share, where in parts if share > 1e-12)
@@ -519,9 +492,3 @@ def request_notes(bounds: RequestBounds) -> list[tuple[str, str]]:
         lost = f"{cell(bounds.loss)} more is lost to chance by whoever knows the means: the budget is near a vertex"
         found.append(("", lost))
     return found
-
-
-def _request_cells(row: RequestArm) -> list[str]:
-    numbers = (row.gap, row.divergence, row.pulls, row.lower)
-    share = "–" if not row.share else f"{number(100 * row.share, 3)} %"
-    return [row.arm, number(row.cost), number(row.reward), share, *map(cell, numbers)]

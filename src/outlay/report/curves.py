@@ -16,13 +16,10 @@ from outlay.text import shortened
 from outlay.theory import lower_bound, rates, upper_bound
 
 Floats = NDArray[np.float64]
-
-# A linear axis hides what is this many times smaller than the largest regret.
-_LOG_FROM = 20.0
+_LOG_FROM = 20.0  # a linear axis hides what is this many times smaller than the largest regret
 # A bound is drawn if it is at most this many times the largest regret: a larger one would flatten the rest.
 FLOOR_HELPS = {"linear": 5.0, "log": 100.0}
 _CEILING_HELPS = {"linear": 1.5, "log": 10.0}
-
 Scale = Literal["linear", "log"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 Centre = Literal["mean", "median"]
@@ -118,14 +115,10 @@ def regret_chart(
     runs = "1 run" if result.runs == 1 else f"{centre} of {result.runs} runs, {bands}"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
     heights = spread([axis.height(end) for end in ends], LABEL_GAP)
-    return Chart(f"{name}, {runs}", curves, lines, axis, heights, across_of(result))
-
-
-def across_of(result: Result) -> str:
-    """What the curves are over, in words; that both limits change, if they do: a point is then for its own requests."""
-    name = axis_of(result)[0]
-    both = name == "budget" and result.requests is not None and len(set(result.requests.tolist())) > 1
-    return "budget, and requests with it" if both else name
+    across = axis_of(result)[0]
+    if across == "budget" and result.requests is not None and len(set(result.requests.tolist())) > 1:
+        across = "budget, and requests with it"  # a point is for its own requests
+    return Chart(f"{name}, {runs}", curves, lines, axis, heights, across)
 
 
 def regret_curves(result: Result, kind: RegretKind = "pseudo", centre: Centre = "mean") -> list[Curve]:
@@ -150,9 +143,8 @@ def floor_of(problem: Problem, budget: float | None = None, requests: int | None
     except BadParameter:  # rates beyond what the theory calculates with
         why = "no lower bound: the numbers of this problem are too large or too small for it"
         return Floor(None, None, why, requests)
-    if requests is not None:
-        return Floor(sharp, None, "", requests)
-    return Floor(sharp, sharp / 2)  # as `lower_bound(problem, sharp=False)`: of many arms it takes a while, so once
+    # Printed as `lower_bound(problem, sharp=False)`, which takes a while of many arms.
+    return Floor(sharp, sharp / 2 if requests is None else None, "", requests)
 
 
 def floor_for(result: Result) -> Floor:
@@ -164,9 +156,9 @@ def floor_for(result: Result) -> Floor:
 
 def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
+    floor = floor or floor_for(result)
     if result.requests is not None:
-        return _request_lines(result, result.requests, floor or floor_for(result))
-    floor = floor or floor_of(result.problem)
+        return _request_lines(result, result.requests, floor)
     budgets = result.budgets[result.budgets > 1]
     if not floor.sharp or not floor.printed or budgets.size == 0:
         return []
@@ -229,11 +221,7 @@ def regret_axis(curves: Sequence[Curve], bounds: Sequence[Line], scale: Scale | 
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights in [0, 1] moved as little as a simple sweep can so that neighbours are `gap` apart, in the same order.
-
-    >>> [round(height, 3) for height in spread([0.5, 0.5, 0.98, 1.0], 0.1)]
-    [0.5, 0.6, 0.9, 1.0]
-    """
+    """Heights in [0, 1] moved as little as a simple sweep can so that neighbours are `gap` apart, in the same order."""
     count = len(heights)
     gap = min(gap, 1.0 / max(count - 1, 1))
     order = sorted(range(count), key=lambda i: heights[i])

@@ -154,14 +154,8 @@ def rate_box_figure(box: RateBox) -> Figure:
     axes.plot(box.cost, box.reward, "o", color=INK, markersize=5)
     axes.annotate("(θ₁, θ₂)", (box.cost, box.reward), (8, -14), textcoords="offset points", color=INK)
     axes.plot(*box.worst, "o", color=orange, markersize=7)
-    axes.annotate(
-        f"farthest off: {box.deviation:.3f}\nProposition 2 allows {box.bound:.3f}",
-        box.worst,
-        (-10, 14),
-        textcoords="offset points",
-        ha="right",
-        color=orange,
-    )
+    words = f"farthest off: {box.deviation:.3f}\nProposition 2 allows {box.bound:.3f}"
+    axes.annotate(words, box.worst, (-10, 14), textcoords="offset points", ha="right", color=orange)
     axes.annotate("A(η, ε)", box.corner, (0, -14), textcoords="offset points", color=blue)
     axes.set_xlim(box.view[0])
     axes.set_ylim(box.view[1])

@@ -24,9 +24,9 @@ from outlay.engine.limits import Counts, usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.parameters import Parameters
 from outlay.policies import Fixed
-from outlay.policies.protocol import Policy, as_data
+from outlay.policies.protocol import as_data
 from outlay.problem_policies import named_policies
-from outlay.report.curves import Chart, Floats, Floor, regret_chart
+from outlay.report.curves import Floats, Floor, regret_chart
 from outlay.report.figures import draw
 from outlay.report.regret import Format, RegretTable, bound_sentence, checked_title, regret_numbers, written
 from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, reward_figure, shares
@@ -83,11 +83,7 @@ def write_report(
 
 
 def report_files(folder: Path) -> list[Path]:
-    """The paths of a report's files in `folder`; the page is the first.
-
-    >>> [path.name for path in report_files(Path("build"))][:4]
-    ['report.html', 'table.txt', 'table.md', 'table.csv']
-    """
+    """The paths of a report's files in `folder`; the page is the first."""
     names = ["report.html", *(f"table.{ending}" for ending in TABLES)]
     names += [f"{name}.{ending}" for name in FIGURES for ending in ("png", "svg", "pdf")]
     return [folder / name for name in names]
@@ -107,13 +103,8 @@ def write_page(result: Result, path: str | PathLike[str], title: str | None = No
 
 def render(template: str, **parts: object) -> str:
     """The page that a template makes of its parts; all text in them is escaped."""
-    pages = Environment(
-        loader=PackageLoader("outlay.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    folder = PackageLoader("outlay.report", "")
+    pages = Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return pages.get_template(template).render(parts)
 
 
@@ -188,17 +179,14 @@ def policies_table(result: Result) -> Table:
     """What was compared: each policy in the words of its docstring, and its parameters."""
     rows = []
     for label, policy in result.policies.items():
-        words, call = _description(policy), _rounded(policy if isinstance(policy, str) else repr(policy))
+        # A policy that is not outlay's is loaded as text, and has no docstring.
+        docstring = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
+        words = " ".join(docstring.partition("\n\n")[0].split())
+        words = "" if words.startswith(f"{type(policy).__name__}(") else words
+        call = _rounded(policy if isinstance(policy, str) else repr(policy))
         what = Markup("{}<br><code>{}</code>").format(words, call) if words else Markup("<code>{}</code>").format(call)
         rows.append([label, what])
     return Table(["policy", "what it is"], rows, texts=["policy", "what it is"])
-
-
-def _description(policy: object) -> str:
-    """The first sentence of its docstring; a policy that is not outlay's is loaded as text, and has none."""
-    text = "" if isinstance(policy, str) else inspect.getdoc(type(policy)) or ""
-    first = " ".join(text.partition("\n\n")[0].split())
-    return "" if first.startswith(f"{type(policy).__name__}(") else first
 
 
 def _rounded(text: str) -> str:
@@ -219,11 +207,7 @@ def settings(result: Result) -> dict[str, str]:
 
 
 def budgets_spanned(budgets: Sequence[float]) -> str:
-    """Budgets in a few words; one that comes with several numbers of requests is one.
-
-    >>> budgets_spanned([100.0, 100.0]), budgets_spanned([10.0, 20.0, 5e3])
-    ('100', '3 from 10 to 5,000')
-    """
+    """Budgets in a few words, such as 3 from 10 to 5,000; one that comes with several numbers of requests is one."""
     shown = [f"{budget:,.6g}" for budget in dict.fromkeys(budgets)]
     return shown[0] if len(shown) == 1 else f"{len(shown)} from {shown[0]} to {shown[-1]}"
 
@@ -256,7 +240,9 @@ def page_figures(result: Result, floor: Floor) -> list[PageFigure]:
     for name, make in zip(FIGURES, makers, strict=True):
         title, words = (_SERVED if served else _WORDS)[name]
         if name == "regret":
-            words = _served_words(words, chart) if served else words.format(axes=_AXES[chart.axis.scale])
+            axes = f"The {chart.across} axis is" if chart.axis.scale == "linear" else "Both axes are"
+            words = words.format(axes=f"{axes} logarithmic." if served else _AXES[chart.axis.scale])
+            words += _SERVED_BOUND * (served and bool(chart.bounds))
         if name == "pulls" and not served and (share := shares(result).share[:, -1, 0].max()) < LEAST_SEEN:
             words += f" It got at most {percent(share)} of the pulls, too few to be seen."
         found.append(PageFigure(name, title, words, make("page", True), make("column", False)))
@@ -265,15 +251,6 @@ def page_figures(result: Result, floor: Floor) -> list[PageFigure]:
         both = (draw(medians, sheet_of("regret_figure", width)) for width in WIDTHS)
         found.append(PageFigure("medians", *_MEDIANS, *both))
     return found
-
-
-def _served_words(words: str, chart: Chart) -> str:
-    """How to read the regret with requests: which axes are logarithmic, and the bound where it is drawn.
-
-    Of straight lines nothing is said: they are for a budget and requests that grow in proportion.
-    """
-    axes = f"The {chart.across} axis is" if chart.axis.scale == "linear" else "Both axes are"
-    return words.format(axes=f"{axes} logarithmic.") + (_SERVED_BOUND if chart.bounds else "")
 
 
 _MEDIANS = (
@@ -369,6 +346,8 @@ def ranking(result: Result) -> PolicyRanking:
     ranked.sort(key=lambda index: (runs[index].mean(), index))
     best = runs[ranked[0]]
     earned = float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1])
+    policy = result.policies[result.labels[ranked[0]]]
+    given = {} if isinstance(policy, str) else as_data(policy)["parameters"]
     return PolicyRanking(
         [result.labels[index] for index in ranked],
         [result.labels[index] for index in ranked[1:] if _alike(best, runs[index])],
@@ -376,7 +355,7 @@ def ranking(result: Result) -> PolicyRanking:
         np.median(runs[ranked], axis=1),
         float(best.mean()) / earned if earned > 0 else None,
         float(np.quantile(best, 0.9)),
-        _knowledge(result.policies[result.labels[ranked[0]]]),
+        [name for name in _KNOWLEDGE if given.get(name) is not None and np.any(given[name])],
     )
 
 
@@ -418,21 +397,16 @@ def _alike(one: Floats, other: Floats) -> bool:
     return bool(difference.mean() <= _ERRORS * error)
 
 
-def _knowledge(policy: Policy | str) -> list[str]:
-    """The names of the facts about the problem that the policy was told."""
-    if isinstance(policy, str):
-        return []
-    given = as_data(policy)["parameters"]
-    return [name for name in _KNOWLEDGE if name in given and given[name] is not None and np.any(given[name])]
-
-
 def python_call(result: Result) -> str:
     """A script whose `result` equals `result`, as long as its laws and policies are outlay's own.
 
     Laws and policies of the user's are imported from where they were; a policy that is known by its repr alone is shown
     as that, and a problem too long to read as the file it has to come from.
     """
-    chosen = [f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()]
+    counts = [] if result.requests is None else result.requests.tolist()
+    limits = _budgets_code(result.budgets)
+    limits += f", requests={counts[0] if len(set(counts)) == 1 else counts!r}" if counts else ""
+    limits += f", mode={result.mode!r}" if result.mode != "until_exceeded" else ""
     return "\n".join(
         [
             *(["import math", ""] if np.isinf(result.budgets).any() else []),
@@ -442,11 +416,10 @@ def python_call(result: Result) -> str:
             "",
             f"problem = {_problem_code(result.problem)}",
             "contenders = {",
-            *chosen,
+            *(f"    {label!r}: {_policy_code(policy)}," for label, policy in result.policies.items()),
             "}",
             "result = outlay.simulate(",
-            f"    problem, contenders, {_budgets_code(result.budgets)}{_more(result)}, runs={result.runs}, "
-            f"seed={result.seed}",
+            f"    problem, contenders, {limits}, runs={result.runs}, seed={result.seed}",
             ")",
             "",
         ]
@@ -485,13 +458,6 @@ def _budgets_code(budgets: Floats) -> str:
     if np.array_equal(budgets, usual_budgets(top)):
         return f"budget={top!r}"
     return f"budgets={budgets.tolist()!r}"
-
-
-def _more(result: Result) -> str:
-    """What else `simulate` was given that is not as by default."""
-    counts = [] if result.requests is None else result.requests.tolist()
-    requests = f", requests={counts[0] if len(set(counts)) == 1 else counts!r}" if counts else ""
-    return requests + (f", mode={result.mode!r}" if result.mode != "until_exceeded" else "")
 
 
 def _problem_code(problem: Problem) -> str:

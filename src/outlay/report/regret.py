@@ -9,7 +9,7 @@ from outlay.checks import line, word
 from outlay.report.curves import Floor, floor_for
 from outlay.results import RegretKind, Result, beside, check_kind, checked, last_of
 from outlay.tables import Table
-from outlay.text import amount, coefficient, plural
+from outlay.text import amount, number, plural
 
 Format = Literal["text", "markdown", "csv", "latex"]
 HEADINGS = ("policy", "regret ± stderr", "median", "q10 – q90", "best arm", "÷ bound")
@@ -110,7 +110,8 @@ def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | Non
     named = checked_title("table", title)
     floor = floor_for(checked("table", result))
     rows = regret_rows(result, kind, floor)
-    return RegretTable(named, caption(result, named), float(result.budgets[-1]), rows, floor, floor.requests)
+    caption = headed(named, last_of(result) + beside(result.mode), result.runs, result.seed)
+    return RegretTable(named, caption, float(result.budgets[-1]), rows, floor, floor.requests)
 
 
 def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
@@ -131,11 +132,6 @@ def best_shares(result: Result) -> list[float]:
     pulls = result.pulls[:, :, -1]
     on_best = pulls[..., np.asarray(result.gaps) <= 0].sum(axis=(1, 2))
     return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
-
-
-def caption(result: Result, title: str | None = None) -> str:
-    """What the table shows, in one line."""
-    return headed(title, last_of(result) + beside(result.mode), result.runs, result.seed)
 
 
 def headed(title: str | None, where: str, runs: int, seed: int) -> str:
@@ -160,8 +156,8 @@ def bound_sentence(floor: Floor) -> str:
     if floor.sharp == 0 and floor.requests is not None:
         return ""
     if floor.sharp is not None and floor.requests is not None:
-        return f"lower bound as B and N grow in proportion: {coefficient(floor.sharp)} · ln N"
+        return f"lower bound as B and N grow in proportion: {number(floor.sharp)} · ln N"
     if floor.sharp is None or floor.printed is None:
         return floor.reason
-    sharp, printed = map(coefficient, (floor.sharp, floor.printed))
+    sharp, printed = map(number, (floor.sharp, floor.printed))
     return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"

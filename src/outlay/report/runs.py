@@ -46,8 +46,17 @@ def distribution(result: Result, kind: RegretKind = "pseudo") -> Distribution:
     """The numbers of `distribution_figure`."""
     runs = result.run_regret(kind)[:, :, -1]
     strips = [strip(label, values) for label, values in zip(result.labels, runs, strict=True)]
-    axis = _axis(strips)
-    return Distribution(last_of(result, tick), [_placed(one, axis) for one in strips], axis)
+    ends = [Curve(one.label, np.ones(1), np.array([one.mean]), one.regret[:1], one.regret[-1:]) for one in strips]
+    axis = regret_axis(ends, [])
+    if axis.scale == "log":  # with room for every dot; what is not above 0 stands at the left end
+        dots = np.concatenate([one.regret for one in strips])
+        least = float(dots[dots > 0].min()) / 1.5
+        axis = axis._replace(bottom=least)
+        strips = [
+            one._replace(regret=np.maximum(one.regret, least), mean=max(one.mean, least), median=max(one.median, least))
+            for one in strips
+        ]
+    return Distribution(last_of(result, tick), strips, axis)
 
 
 def strip(label: str, values: Floats) -> Strip:
@@ -57,24 +66,6 @@ def strip(label: str, values: Floats) -> Strip:
         ranked = ranked[np.linspace(0, ranked.size - 1, MOST_DOTS).round().astype(int)]
     height = np.asarray(np.arange(ranked.size) * _GOLDEN % 1.0 - 0.5, dtype=np.float64)
     return Strip(shortened(label), ranked, height, float(values.mean()), float(np.median(values)), values.size)
-
-
-def _axis(strips: list[Strip]) -> Axis:
-    """As for the curves, with room for every dot."""
-    ends = [Curve(one.label, np.ones(1), np.array([one.mean]), one.regret[:1], one.regret[-1:]) for one in strips]
-    axis = regret_axis(ends, [])
-    if axis.scale == "linear":
-        return axis
-    dots = np.concatenate([one.regret for one in strips])
-    return axis._replace(bottom=float(dots[dots > 0].min()) / 1.5)
-
-
-def _placed(one: Strip, axis: Axis) -> Strip:
-    """On a logarithmic axis, what is not above 0 stands at its left end."""
-    if axis.scale == "linear":
-        return one
-    least = axis.bottom
-    return one._replace(regret=np.maximum(one.regret, least), mean=max(one.mean, least), median=max(one.median, least))
 
 
 def distribution_figure(
@@ -110,17 +101,8 @@ def distribution_figure(
 
 def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, alpha: float = 1.0) -> None:
     """Marks like the one in the legend."""
-    axes.plot(
-        x,
-        y,
-        linestyle="",
-        marker=like.get_marker(),
-        color=colour,
-        markersize=like.get_markersize(),
-        mew=like.get_markeredgewidth(),
-        clip_on=False,
-        alpha=alpha,
-    )
+    size, edge = like.get_markersize(), like.get_markeredgewidth()
+    axes.plot(x, y, f"{like.get_marker()}", color=colour, markersize=size, mew=edge, clip_on=False, alpha=alpha)
 
 
 class Grouping(NamedTuple):
@@ -197,9 +179,8 @@ def pulls_figure(result: Result, *, width: Width = "page") -> Figure:
         set_scale(axes.xaxis, "log", float(budgets[0]), float(budgets[-1]), ticks=3)
         axes.set_ylim(0.0, 1.0)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    for axes in panels[len(numbers.policies) :]:
-        axes.set_visible(False)
-    for index, axes in enumerate(panels[: len(numbers.policies)]):
+    for index, axes in enumerate(panels):
+        axes.set_visible(index < len(numbers.policies))
         lowest = index + columns >= len(numbers.policies)
         axes.tick_params(labelbottom=lowest)
         axes.set_xlabel(numbers.axis if lowest else "")

@@ -88,11 +88,7 @@ _SHEETS = {"page": Sheet("page", 7.0, 9.5, 1.8), "column": Sheet("column", 3.3, 
 
 
 def sheet_of(owner: str, width: Width) -> Sheet:
-    """The sheet for a page, 7 inches wide, or for a column of a two-column paper, 3.3 inches.
-
-    >>> sheet_of("regret_figure", "column").inches
-    3.3
-    """
+    """The sheet for a page, 7 inches wide, or for a column of a two-column paper, 3.3 inches."""
     return _SHEETS[word(owner, "width", width, WIDTHS)]
 
 
@@ -158,13 +154,7 @@ def looks(labels: Sequence[str]) -> list[Look]:
         if index is None:
             chosen[position] = least = min(range(len(PALETTE)), key=lambda each: (used.count(each), each))
             used.append(least)
-    met: list[int] = []
-    found = []
-    for index in chosen:
-        colour = 0 if index is None else index
-        found.append((PALETTE[colour], MARKS[met.count(colour) % len(MARKS)]))
-        met.append(colour)
-    return found
+    return [(PALETTE[colour or 0], MARKS[chosen[:i].count(colour) % len(MARKS)]) for i, colour in enumerate(chosen)]
 
 
 def band(axes: Axes, curve: Curve, colour: str) -> None:
@@ -180,16 +170,9 @@ def legend(figure: Figure, sheet: Sheet, handles: Sequence[Artist], labels: list
     rows = math.ceil(len(labels) / columns)
     figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
     made = figure.legend(
-        handles,
-        labels,
-        loc="outside lower left",
-        ncols=columns,
-        fontsize=sheet.text,
-        frameon=False,
-        labelcolor=INK,
-        handlelength=2.2,
-        columnspacing=1.2,
-    )
+        handles, labels, loc="outside lower left", ncols=columns, fontsize=sheet.text, frameon=False, labelcolor=INK,
+        handlelength=2.2, columnspacing=1.2,
+    )  # fmt: skip
     for text in made.get_texts():
         text.set_parse_math(False)
 
@@ -207,11 +190,7 @@ def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: C
 
 
 def stacked(label: str, sheet: Sheet) -> str:
-    r"""A name beside a row: in two lines where it is narrow.
-
-    >>> stacked("UCB-B2C with its covariance", sheet_of("", "column"))
-    'UCB-B2C with its\ncovariance'
-    """
+    """A name beside a row: in two lines where it is narrow."""
     if not sheet.narrow:
         return label
     first, *rest = wrap(label, _NAME) or [""]
@@ -219,11 +198,7 @@ def stacked(label: str, sheet: Sheet) -> str:
 
 
 def folded(title: str, sheet: Sheet) -> str:
-    r"""A title in lines that have room where it is narrow, cut after commas.
-
-    >>> folded("Regret at budget 10,000, mean of 200 runs, 95 % bands", sheet_of("", "column"))
-    'Regret at budget 10,000,\nmean of 200 runs, 95 % bands'
-    """
+    """A title in lines that have room where it is narrow, cut after commas."""
     if not sheet.narrow:
         return title
     pieces = ", ".join(piece.replace(" ", "\xa0") for piece in title.split(", "))

@@ -1,4 +1,4 @@
-"""Campaigns over HTTP: `outlay serve`. A skin over `Campaign`: see who asks, call one verb, answer in JSON.
+"""Campaigns over HTTP: `outlay serve`. A thin layer over `Campaign`: check the key, call one method, answer in JSON.
 
 What can be set about it is declared here: the command line reads that without a web framework.
 """
@@ -62,7 +62,7 @@ class ServiceSettings(NamedTuple):
 
     @property
     def allowed_hosts(self) -> frozenset[str] | None:
-        """The names that a request may call the service by; None for any."""
+        """The host names that a request may use; None for any."""
         if self.hosts:
             return frozenset((*self.hosts, *LOOPBACK))
         return frozenset(LOOPBACK) if self.on_loopback else None

@@ -1,4 +1,4 @@
-"""Warnings before a budget is spent: in the log, and to a webhook, signed, and repeated until it is received.
+"""Warnings before a budget is spent: in the log, and by a signed webhook, repeated until it arrives.
 
 A warning's id follows from the campaign, its budget, its window and the level. So it is the same when it is sent again,
 by another replica, or after a restart, and a receiver drops repeats by it; another budget, or the budget of another
@@ -23,7 +23,7 @@ from outlay.service.campaigns import OpenCampaigns
 from outlay.service.schemas import encode, text
 
 EVERY = 5.0  # seconds between two looks at the campaigns
-FIRST, LONGEST = 1.0, 300.0  # seconds until a warning that was not received is sent again: twice as long each time
+FIRST, LONGEST = 1.0, 300.0  # seconds before a warning is sent again: twice as long each time
 MOST = 10_000  # warnings that are remembered
 TIMEOUT = 10.0  # seconds for the receiver to answer
 
@@ -31,7 +31,7 @@ _log = logging.getLogger("outlay.service")
 
 
 class BudgetAlerts:
-    """Looks at the open campaigns, and warns; does nothing where no level was set."""
+    """Looks at all campaigns and warns; does nothing if no level is set."""
 
     def __init__(self, campaigns: OpenCampaigns) -> None:
         self._campaigns, self._settings = campaigns, campaigns.settings
@@ -39,7 +39,7 @@ class BudgetAlerts:
         self._waiting: dict[str, tuple[float, float, bytes]] = {}  # by id: when to send it, the pause after that, what
 
     async def run(self) -> None:
-        """Until the service stops."""
+        """Look every few seconds until the service stops."""
         while self._settings.warn_at and not self._campaigns.stopping.is_set():
             try:
                 for status in await self._campaigns.all():
@@ -72,22 +72,22 @@ class BudgetAlerts:
         _, pause, body = self._waiting.pop(name)
         post_once = asyncio.to_thread(post, str(self._settings.webhook), self._settings.webhook_secret, name, body)
         try:
-            # Who answers a byte at a time would never be late for a socket.
+            # A receiver that answers a byte at a time would never run into the socket's timeout.
             await asyncio.wait_for(post_once, TIMEOUT)
-        except (OSError, HTTPException, ValueError) as error:  # ValueError: a name that cannot be one
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: not a valid host name
             _log.warning("warning %s was not received: %s", name, error)
             self._waiting[name] = time.monotonic() + pause, min(LONGEST, 2 * pause), body
 
 
 def warning_id(status: Status, level: float) -> str:
-    """What this warning is called, whoever sends it."""
+    """The id of a warning, the same whichever replica sends it."""
     window = () if status.window is None else (status.window.start.isoformat(),)
     parts = "\0".join((status.name, str(status.exact.budget), repr(level), *window))
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 def signature(secret: str, at: str, body: bytes) -> str:
-    """What shows that it comes from us, and when: the HMAC-SHA256 of the time, a full stop and the body.
+    """Shows who sent it and when: the HMAC-SHA256 of the time, a full stop and the body.
 
     >>> len(signature("secret", "1767225600", b"{}").removeprefix("sha256="))
     64
@@ -96,7 +96,7 @@ def signature(secret: str, at: str, body: bytes) -> str:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """What answers that it is elsewhere has not received it."""
+    """A redirect counts as not received."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -106,7 +106,7 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedire
 
 
 def post(url: str, secret: str, name: str, body: bytes) -> None:
-    """Deliver a body under a name; OSError where the answer is not 2xx."""
+    """Send a warning; OSError if the answer is not 2xx."""
     at = str(int(time.time()))
     headers = {
         "Content-Type": "application/json",

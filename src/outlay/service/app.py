@@ -1,4 +1,4 @@
-"""The service as an application of ASGI: what every request passes, the way from a path to an endpoint, the numbers."""
+"""The service as an ASGI application: routing, what applies to every request, traces and metrics."""
 
 import asyncio
 import json
@@ -44,17 +44,17 @@ SAFETY = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-ALWAYS = ("/healthz", "/readyz")  # that whoever watches the service hears of, however much there is to do
+ALWAYS = ("/healthz", "/readyz")  # answered however busy the service is
 TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0)  # seconds
-MOST_ARMS = 100  # of a campaign whose numbers are shown one by one
+MOST_ARMS = 100  # of a campaign that have metrics of their own
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_REQUEST_IDS = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())  # of requests that bring none
+_REQUEST_IDS = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())  # for requests without one
 _log = logging.getLogger("outlay.service")
 
 
 def application(settings: ServiceSettings) -> "Application":
-    """The service; `uvicorn` or a test client runs it.
+    """The service, to be run by `uvicorn` or a test client.
 
     >>> application(ServiceSettings(store="sqlite:///spend.db")).settings.port
     8700
@@ -63,7 +63,7 @@ def application(settings: ServiceSettings) -> "Application":
 
 
 class Application:
-    """One service on one store."""
+    """The service of one store."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -105,7 +105,7 @@ class ByMethod:
         self.apps: dict[str, ASGIApp] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand over to the application of the method; a name in a path may hold an encoded slash."""
+        """Call the application for the method; a name in a path may contain an encoded slash."""
         app = self.apps.get("GET" if scope["method"] == "HEAD" else scope["method"])
         if app is None:
             raise Refused("method_not_allowed", allow=", ".join(sorted(self.apps)))
@@ -119,7 +119,7 @@ async def _nothing_here(*_: object) -> None:
 
 
 class RequestMiddleware:
-    """What every request passes first (a request id, host and origin, limits), and what every answer carries."""
+    """Applies to every request: id, host, origin and limit, headers of the answer, errors as problems, the log."""
 
     def __init__(self, inner: ASGIApp, settings: ServiceSettings, metrics: "Metrics") -> None:
         self._inner, self._settings, self._metrics = inner, settings, metrics
@@ -153,7 +153,7 @@ class RequestMiddleware:
         except ClientDisconnect:
             status = status or 499
         except Exception as error:
-            if status:  # half of the answer is sent: to cut it off is all that is left
+            if status:  # part of the answer is sent: it can only be cut off
                 raise
             found = problem_of(error)
             found.request = request
@@ -190,7 +190,7 @@ class RequestMiddleware:
 
 
 def traced(app: ASGIApp) -> ASGIApp:
-    """The application with a span of OpenTelemetry around every request; BadParameter where its package is absent."""
+    """The application with an OpenTelemetry span for every request; BadParameter if the package is missing."""
     try:
         trace = import_module("opentelemetry.trace")
         middleware = import_module("opentelemetry.instrumentation.asgi").OpenTelemetryMiddleware
@@ -199,7 +199,7 @@ def traced(app: ASGIApp) -> ASGIApp:
         raise BadParameter("serve", "trace", allowed, True) from None
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, and name the span by the route, whose names are few, and not by the path."""
+        """Serve, and name the span after the route, not the path: routes are few."""
         span = trace.get_current_span()
 
         async def answer(message: Message) -> None:
@@ -215,7 +215,7 @@ def traced(app: ASGIApp) -> ASGIApp:
 
 
 class Metrics:
-    """What Prometheus reads: requests and their times as they happen, campaigns as they stand when it asks."""
+    """What Prometheus reads: requests and their times as they happen, campaigns as they are when it asks."""
 
     def __init__(self, campaigns: OpenCampaigns) -> None:
         registry = self._registry = CollectorRegistry()
@@ -233,17 +233,17 @@ class Metrics:
             Gauge(*named, registry=registry).set_function(count_now)
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered; what its sender made up is not taken for a name."""
+        """Count an answered request; a method that does not exist is counted as "other"."""
         method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
         counters = self._found.get((method, route, status))
-        if counters is None:  # to find them by their labels each time would take longer than to count
+        if counters is None:  # looking them up by label each time would take longer than counting
             counters = self._served.labels(method, route, str(status)), self._took.labels(route)
             self._found[method, route, status] = counters
         counters[0].inc()
         counters[1].observe(seconds)
 
     def text(self, campaigns: Sequence[Status]) -> bytes:
-        """All of it, with these campaigns as they stand."""
+        """All metrics, with these campaigns."""
         return generate_latest(self._registry) + generate_latest(_CampaignNumbers(campaigns))
 
 

@@ -33,17 +33,17 @@ PREFIX = "out_"
 MICROS = 1_000_000
 COOKIE, HOURS = "outlay_key", 12  # of a session
 CSRF = "x-csrf-token"
-FRESH = 1.0  # seconds for which the keys are taken to be as they were read
-USED = 60 * MICROS  # how far apart two notes of a key's use are
-MOST_FAILURES, WINDOW = 20, 60.0  # that one address may have, in so many seconds
-MOST_ADDRESSES = 10_000  # that failures are counted for
+FRESH = 1.0  # seconds after which keys are read again
+USED = 60 * MICROS  # microseconds between two updates of when a key was used
+MOST_FAILURES, WINDOW = 20, 60.0  # of one address, in so many seconds
+MOST_ADDRESSES = 10_000  # whose failures are counted
 
 T = TypeVar("T")
 _log = logging.getLogger("outlay.service")
 
 
 class Key(NamedTuple):
-    """What is known of a key; times are microseconds since 1970, and `campaigns` is empty where it may see all."""
+    """What is known of a key; times are microseconds since 1970; empty `campaigns` means all."""
 
     id: str
     name: str
@@ -56,7 +56,7 @@ class Key(NamedTuple):
     used: int | None = None
 
     def allows(self, scope: Scope) -> bool:
-        """Whether it may do that: an admin may do everything.
+        """Whether it has this scope; an admin key has all.
 
         >>> Key("1", "ci", "", frozenset({"ask"}), frozenset(), 0).allows("tell")
         False
@@ -64,15 +64,15 @@ class Key(NamedTuple):
         return scope in self.scopes or "admin" in self.scopes
 
     def sees(self, campaign: str) -> bool:
-        """Whether it may know of this campaign."""
+        """Whether it may see this campaign."""
         return not self.campaigns or campaign in self.campaigns
 
     def valid(self, now: int) -> bool:
-        """Whether it may still be used, at this time."""
+        """Whether it is neither revoked nor expired at this time."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
-ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # where no key was ever made
+ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # as long as no key was ever made
 
 
 def _from_micros(micros: int) -> datetime:
@@ -80,7 +80,7 @@ def _from_micros(micros: int) -> datetime:
 
 
 def digest_of(token: str) -> str:
-    """What is kept of a token."""
+    """The SHA-256 of a token, which is stored in its place."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -114,7 +114,7 @@ audit = sa.Table(
 
 
 class NoKey(OutlayError):
-    """There is no key of this id."""
+    """There is no key with this id."""
 
 
 def now() -> int:
@@ -132,7 +132,7 @@ class KeyStore:
     def new(
         self, name: str, scopes: Iterable[str], campaigns: Iterable[str] = (), days: float | None = None
     ) -> tuple[str, Key]:
-        """Make a key, and return its token, a secret of 256 random bits that nobody will see again."""
+        """Make a key; return it and its token, a secret of 256 random bits that is not stored."""
         named = label("keys new", "name", name)
         wanted = frozenset(word("keys new", "scope", scope, SCOPES) for scope in scopes)
         if not wanted:
@@ -159,24 +159,24 @@ class KeyStore:
         ]
 
     def revoke(self, key: str) -> None:
-        """Let a key be used no more; again, nothing happens."""
+        """Revoke a key; doing it twice changes nothing."""
         if key not in {each.id for each in self.all()}:
             raise NoKey(f"there is no key {key}: `outlay keys list` shows them")
         query = sa.update(api_key).where(api_key.c.id == key, api_key.c.revoked.is_(None))
         self._execute(query.values(revoked=now()))
 
     def note_use(self, key: str, at: int) -> None:
-        """Remember when a key was last used."""
+        """Store when a key was last used."""
         self._execute(sa.update(api_key).where(api_key.c.id == key).values(used=at))
 
     def record(self, entry: AuditEntry) -> None:
-        """Add to the log of what admins did."""
+        """Add an entry to the audit log."""
         fields = asdict(entry) | {"at": round(entry.at.timestamp() * MICROS)}
-        del fields["seq"]  # the database numbers them
+        del fields["seq"]  # assigned by the database
         self._execute(sa.insert(audit).values(fields))
 
     def entries(self, limit: int = 100, before: int | None = None, campaigns: Iterable[str] = ()) -> list[AuditEntry]:
-        """What admins did last, the newest first: before this number, and on these campaigns, if any."""
+        """The audit log, newest first: entries before this number, and of these campaigns, if any are given."""
         wanted = sa.select(audit).order_by(audit.c.seq.desc()).limit(limit)
         if before is not None:
             wanted = wanted.where(audit.c.seq < before)
@@ -185,7 +185,7 @@ class KeyStore:
         return [AuditEntry(**{**row, "at": _from_micros(row["at"])}) for row in self._rows(wanted, audit)]
 
     def close(self) -> None:
-        """Let the database go."""
+        """Close the connections."""
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
@@ -196,7 +196,7 @@ class KeyStore:
         return self._engine
 
     def _rows(self, query: sa.Select[Any], table: sa.Table) -> Sequence[sa.RowMapping]:
-        """What a query finds; nothing where there is no store yet, or no key was ever made."""
+        """The rows of a query; none if there is no store or no such table yet."""
         try:
             engine = self._connected()
         except NoCampaign:
@@ -213,7 +213,7 @@ class KeyStore:
 
 
 class KeyCache:
-    """The keys of a store, for one event loop: looked up in memory, read anew every second, failures counted."""
+    """The keys of a store in memory, for one event loop: read again every second; counts failed attempts."""
 
     def __init__(self, store: str) -> None:
         self._store = KeyStore(store)
@@ -221,11 +221,11 @@ class KeyCache:
         self._used: dict[str, int] = {}
         self._read = -FRESH
         self._lock = asyncio.Lock()
-        self._thread = ThreadPoolExecutor(1, "outlay-keys")  # its own: whatever others wait for, keys are looked up
+        self._thread = ThreadPoolExecutor(1, "outlay-keys")  # so that keys are read while other threads are busy
         self._failures: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     async def authenticate(self, token: str, address: str) -> Key:
-        """Whose token it is; Refused where it is nobody's, or not any more."""
+        """The key of a token; Refused if there is none, or it is no longer valid."""
         if time.monotonic() - self._read > FRESH:
             await self.refresh()
         if not self._keys:
@@ -240,7 +240,7 @@ class KeyCache:
         return key
 
     async def still_valid(self, key: Key) -> bool:
-        """Whether a key that was let in would be let in still."""
+        """Whether a key that was accepted would still be accepted."""
         if time.monotonic() - self._read > FRESH:
             await self.refresh()
         found = self._keys.get(key.digest)
@@ -248,28 +248,28 @@ class KeyCache:
 
     @property
     def needed(self) -> bool:
-        """Whether a key is needed, as far as is known."""
+        """Whether requests need a key."""
         return bool(self._keys)
 
     async def refresh(self) -> None:
-        """Read the keys; one reads for all who come meanwhile."""
+        """Read the keys, once for all requests that wait for them."""
         async with self._lock:
             if time.monotonic() - self._read > FRESH:
                 self._keys = {key.digest: key for key in await self._off_the_loop(self._store.all)}
                 self._read = time.monotonic()
 
     async def record(self, entry: AuditEntry) -> None:
-        """Keep what an admin did; where no key was ever made there is nobody to name, and the log has it."""
+        """Record what an admin did: in the log, and in the table if there are keys."""
         _log.info("audit", extra={"said": {name: value for name, value in asdict(entry).items() if name != "at"}})
         if self._keys:
             await self._write(lambda: self._store.record(entry))
 
     async def entries(self, key: Key, limit: int, before: int | None) -> list[AuditEntry]:
-        """What admins did last, as far as this key may see the campaigns that it was done to."""
+        """The audit log, as far as this key may see the campaigns."""
         return await self._off_the_loop(lambda: self._store.entries(limit, before, key.campaigns))
 
     def close(self) -> None:
-        """Let the database go."""
+        """Close the connections."""
         self._thread.shutdown()
         self._store.close()
 
@@ -277,14 +277,14 @@ class KeyCache:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def _write(self, work: Callable[[], None]) -> None:
-        """Write what no request fails for."""
+        """Write to the store; a failure is logged and does not fail the request."""
         try:
             await self._off_the_loop(work)
         except StoreError as error:
             _log.error("the audit log, or when a key was used, cannot be written: %s", error)
 
     def _failed(self, address: str) -> Refused:
-        """Count a failure; who has too many hears that, and is told when to come back."""
+        """Count a failure; after too many the refusal says when to try again."""
         at = time.monotonic()
         since, count = self._failures.pop(address, (at, 0))
         if at - since > WINDOW:
@@ -298,5 +298,5 @@ class KeyCache:
 
 
 def csrf_of(key: Key) -> str:
-    """What pages of the service must send with whatever changes something."""
+    """The token that pages must send with a request that changes something."""
     return hmac.new(key.digest.encode(), b"outlay csrf", hashlib.sha256).hexdigest()

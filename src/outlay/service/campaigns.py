@@ -1,4 +1,4 @@
-"""The campaigns that the service has open: each is opened when it is first asked for, and stays open."""
+"""The campaigns that the service has open: each is opened on first use and stays open."""
 
 import asyncio
 import time
@@ -13,33 +13,33 @@ from outlay.service.views import WatchedCampaign
 
 
 class OpenCampaigns:
-    """One store and its campaigns; used in one event loop."""
+    """The campaigns of one store, for one event loop."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.stopping = asyncio.Event()
-        self.streams = 0  # that are open
-        self.files = 0  # that are being made
+        self.streams = 0  # now open
+        self.files = 0  # being written for export
         self._open: dict[str, Campaign] = {}
         self._opening = asyncio.Lock()
         self._watched: dict[str, WatchedCampaign] = {}
         self._looking = asyncio.Lock()
-        self._seen: dict[bool, tuple[float, list[Status]]] = {}  # all campaigns, archived or not, and since when
+        self._seen: dict[bool, tuple[float, list[Status]]] = {}  # by whether archived: when it was read, and what
 
     async def campaign(self, name: str) -> Campaign:
-        """The campaign of this name; NoCampaign where there is none."""
+        """The campaign of this name; NoCampaign if there is none."""
         if name not in self._open:
             try:
                 label("Campaign", "name", name)
-            except BadParameter as error:  # what can be nobody's name is not there
+            except BadParameter as error:  # a name that no campaign can have
                 raise NoCampaign("no campaign can have this name") from error
-            async with self._opening:  # once, however many ask for it at the same time
+            async with self._opening:  # only once, however many requests wait for it
                 if name not in self._open:
                     self._open[name] = await asyncio.to_thread(Campaign.open, self.settings.store, name)
         return self._open[name]
 
     async def new(self, terms: dict[str, Any]) -> tuple[Campaign, bool]:
-        """Open a campaign on these terms, and say whether it is new; CampaignConflict where it has others."""
+        """Open a campaign on these terms, and say whether it is new; CampaignConflict if it has other terms."""
         name = terms["name"]
         new = False
         try:
@@ -47,22 +47,22 @@ class OpenCampaigns:
         except NoCampaign:
             new = True
         campaign = await asyncio.to_thread(lambda: Campaign(store=self.settings.store, **terms))
-        if name in self._open:  # it was to be compared with what is there
+        if name in self._open:  # it was opened only to compare its terms
             await campaign.adisconnect()
             return self._open[name], new
         self._open[name] = campaign
         return campaign, new
 
     def watched(self, campaign: Campaign) -> WatchedCampaign:
-        """What there is to see of a campaign, kept from one look to the next."""
+        """What the dashboard knows about a campaign, kept between requests."""
         if campaign.name not in self._watched:
             self._watched[campaign.name] = WatchedCampaign(campaign)
         return self._watched[campaign.name]
 
     async def all(self, archived: bool = False, age: float = 0.0) -> list[Status]:
-        """How all campaigns of the store stand that were archived, or were not; or stood, so many seconds ago at most.
+        """The status of all archived campaigns, or of all others, at most so many seconds old.
 
-        Those who come while others look share the next look: however many they are, one reads at a time.
+        Requests that wait share one read: only one reads at a time.
         """
         since = time.monotonic() - age
         async with self._looking:
@@ -76,7 +76,7 @@ class OpenCampaigns:
             return self._seen[archived][1]
 
     async def close(self) -> None:
-        """Write what waits, and let all go."""
+        """Finish what is queued, and close all campaigns."""
         self.stopping.set()
         while self._open:
             _, campaign = self._open.popitem()

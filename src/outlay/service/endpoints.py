@@ -1,7 +1,7 @@
-"""From a request to a function and back: who may call it, what body and query may say, the answer in JSON.
+"""From a request to a function and back: check the key, decode body and query, encode the answer.
 
-A route is a function whose annotations say what it takes and returns. From the same tables come the server's paths, the
-check of who may call what, and the OpenAPI document.
+A route is a function whose signature says what it takes and returns. Routing, access checks and the OpenAPI document
+all come from the same tables.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SAFE = ("GET", "HEAD")
 
 
 class Route(NamedTuple):
-    """What can be called: `scope` is what a key must allow, None where none is needed."""
+    """What can be called; `scope` is what the key must allow, None if no key is needed."""
 
     method: str
     path: str
@@ -46,17 +46,17 @@ class Route(NamedTuple):
     media: str  # of the answer
 
 
-class Parameters(msgspec.Struct):
-    """What a handler takes beside the request, by name."""
+class RouteParameters(msgspec.Struct):
+    """Base of the types made from the parameters of handlers."""
 
 
 class RouteTable(list[Route]):
-    """Routes that belong together."""
+    """A list of routes, filled by a decorator."""
 
     def route(
         self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
     ) -> Callable[[H], H]:
-        """Add a function: what it takes beside the request are the fields of the body, or of the query of a GET.
+        """Add a handler. Its parameters after the request are the fields of the body, or of the query of a GET.
 
         A parameter named `body` is the whole body.
         """
@@ -72,7 +72,7 @@ class RouteTable(list[Route]):
                     (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
                     for each in given
                 ]
-                taken = defstruct(name, fields, bases=(Parameters,), forbid_unknown_fields=True)
+                taken = defstruct(name, fields, bases=(RouteParameters,), forbid_unknown_fields=True)
             body, query = (None, taken) if method == "GET" else (taken, None)
             self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
             return handler
@@ -81,30 +81,30 @@ class RouteTable(list[Route]):
 
 
 class ApiRequest(Request):
-    """What a handler is handed: who calls, about which campaign, and what was said."""
+    """The request as a handler gets it, with the caller's key and the campaign."""
 
     key: auth.Key
-    campaign: Campaign  # that it is about
+    campaign: Campaign  # the one in the path
 
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
     ) -> None:
         super().__init__(scope, receive, send)
         self.campaigns, self.key_cache = campaigns, key_cache
-        self.status: int | None = None  # of the answer, where it is not the usual one
+        self.status: int | None = None  # of the answer, if not the usual one
 
     @property
     def name(self) -> str:
-        """The name of the campaign that it is about."""
+        """The name of the campaign in the path."""
         return str(self.path_params["campaign"])
 
     @property
     def address(self) -> str:
-        """Where the caller is."""
+        """The address of the caller."""
         return "" if self.client is None else self.client.host
 
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of a long wait; it is given up where the caller has gone, or the service stops."""
+        """The result of a long wait, which is given up when the caller disconnects or the service stops."""
 
         async def disconnected() -> None:
             while (await self.receive())["type"] != "http.disconnect":
@@ -125,14 +125,14 @@ class ApiRequest(Request):
 
 
 class Endpoint:
-    """A route as an application of ASGI."""
+    """A route as an ASGI application."""
 
     def __init__(self, route: Route, campaigns: OpenCampaigns, keys: auth.KeyCache) -> None:
         self.route, self._campaigns, self._keys = route, campaigns, keys
         self._body = None if route.body is None else msgspec.json.Decoder(route.body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check, decode, call, encode."""
+        """Check the key, decode the request, call the handler, encode the answer."""
         route = self.route
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
@@ -142,13 +142,13 @@ class Endpoint:
         elif self._body is not None:
             given = self._body.decode(await self._read(request))
         whole = {} if given is None else {"body": given}
-        arguments = asdict(given) if isinstance(given, Parameters) else whole
+        arguments = asdict(given) if isinstance(given, RouteParameters) else whole
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)
             answer = await route.handler(request, **arguments)
         except Exception as error:
-            await self._record(request, problem_of(error).status)  # what an admin tried is on record, too
+            await self._record(request, problem_of(error).status)  # failed attempts are recorded too
             raise
         status = request.status or route.statuses[0]
         await self._record(request, status)
@@ -156,12 +156,12 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _authorize(self, request: ApiRequest) -> None:
-        """See that the caller may do this; what a key may not see is not there."""
+        """Check that the caller may do this; a campaign that the key may not see does not exist for it."""
         wanted = self.route.scope
         if wanted is None:
             return
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        by_cookie = scheme.lower() != "bearer"  # which a browser sends by itself
+        by_cookie = scheme.lower() != "bearer"  # which a browser sends on its own
         token = request.cookies.get(auth.COOKIE, "") if by_cookie else token.strip()
         request.key = await self._keys.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
@@ -175,7 +175,7 @@ class Endpoint:
             raise Refused("forbidden", f"this needs a key with the scope {wanted!r}")
 
     async def _read(self, request: ApiRequest) -> bytes:
-        """The body; Refused where it is too large, or no JSON."""
+        """The body; Refused if it is too large or not JSON."""
         most = self._campaigns.settings.most_bytes
         body = b""
         async for part in request.stream():
@@ -187,7 +187,6 @@ class Endpoint:
         return body or b"{}"
 
     async def _record(self, request: ApiRequest, status: int) -> None:
-        """Keep what an admin did."""
         route = self.route
         if route.scope == "admin" and route.method != "GET":
             act, campaign = f"{route.method} {route.path}", request.path_params.get("campaign")
@@ -195,8 +194,7 @@ class Endpoint:
             await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 
 
-def _query(request: ApiRequest, wanted: type[Parameters]) -> Parameters:
-    """What the query says."""
+def _query(request: ApiRequest, wanted: type[RouteParameters]) -> RouteParameters:
     given = request.query_params
     if len(given) < len(given.multi_items()):
         raise Refused("bad_request", "the query says something twice")

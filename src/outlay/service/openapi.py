@@ -1,4 +1,4 @@
-"""The description of the service, OpenAPI 3.1, made from the tables of routes and the types that they name."""
+"""The OpenAPI 3.1 document of the service, made from the tables of routes and their types."""
 
 import inspect
 import re
@@ -49,13 +49,13 @@ def document() -> dict[str, Any]:
 
 
 def _answers(route: Route) -> tuple[Any, ...]:
-    """The types that an answer in JSON may have; none where the handler sends something else."""
+    """The possible types of a JSON answer; none if the handler sends something else."""
     parts = get_args(route.answer) or (route.answer,)
     return tuple(part for part in parts if issubclass(part, msgspec.Struct))
 
 
 def _with_money(schema: Any) -> Any:
-    """The same; an amount may be a number, too, which msgspec's schema of Decimals does not say."""
+    """The schema with amounts as numbers or strings; msgspec's schema of Decimal allows only strings."""
     if isinstance(schema, dict):
         if schema.get("format") == "decimal":
             return {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal", "pattern": DECIMAL}]}
@@ -89,7 +89,7 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _needed(body: Any) -> bool:
-    """Whether a body must be sent: none is taken for an empty object."""
+    """Whether a body must be sent; without one it is an empty object."""
     try:
         msgspec.convert({}, body)
     except msgspec.ValidationError:
@@ -106,7 +106,7 @@ def _query(route: Route) -> list[dict[str, Any]]:
 
 
 def _links(route: Route) -> dict[str, Any]:
-    """What can be called next with what was answered: a campaign that was opened, a pull that was named."""
+    """What can be called with values of the answer: the campaign just opened, or the pull just named."""
     known: dict[str, str] = {}
     if route.handler is routes.new_campaign:
         known = {"campaign": "$response.body#/name", "arm": "$response.body#/arms/0/name"}

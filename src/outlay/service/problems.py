@@ -42,7 +42,7 @@ KINDS = {  # by code: the status and the title
 
 
 class Refused(Exception):
-    """A request is refused by a rule of the service."""
+    """The service refuses a request."""
 
     def __init__(self, code: str, detail: str = "", retry_after: float | None = None, allow: str = "") -> None:
         super().__init__(code, detail, retry_after, allow)
@@ -50,7 +50,7 @@ class Refused(Exception):
 
 
 def problem(code: str, detail: str = "", retry_after: float | None = None, **more: Any) -> ProblemDetails:
-    """The problem of this code.
+    """The problem with this code.
 
     >>> problem("no_key").status
     401
@@ -60,7 +60,7 @@ def problem(code: str, detail: str = "", retry_after: float | None = None, **mor
 
 
 def problem_of(error: BaseException) -> ProblemDetails:
-    """The problem that an error is to whoever asked.
+    """The problem that the caller is told for an error.
 
     >>> problem_of(errors.NotNow("4 pulls are under way", 0.25)).retry_after
     0.25

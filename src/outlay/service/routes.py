@@ -1,4 +1,4 @@
-"""What can be called: ask and tell, pulls, arms and campaigns, and the service itself."""
+"""The routes: ask and tell, pulls, arms and campaigns, keys and health."""
 
 import asyncio
 import re
@@ -48,10 +48,10 @@ async def ask(
 
 @table.route("POST", CAMPAIGN + "/tell", "tell")
 async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> Receipt | s.TellResults:
-    """Record what a pull cost and earned, or what many did: then each has a result of its own.
+    """Record what a pull cost and earned; or a list of pulls, with a result for each.
 
-    Telling the same again is a `duplicate` and changes nothing, so that a tell may be repeated. Where one of many says
-    what cannot be (a cost that is no number), all are refused and none is told.
+    Telling the same again is a `duplicate` and changes nothing, so a tell can safely be repeated. If one of a list is
+    malformed (a cost that is not a number), the whole list is refused.
     """
 
     def result(reply: Receipt | Exception) -> s.TellResult:
@@ -74,14 +74,14 @@ async def list_pulls(
     after: s.Count = 0,
     limit: s.PageSize = 100,
 ) -> s.PullsPage:
-    """The pulls in the order in which they were asked for: by status, tag and key."""
+    """The pulls in the order they were asked for, filtered by status, tag and key."""
     found = await request.campaign.apulls(status, tag, key, after, limit + 1)
     return s.PullsPage(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
 @table.route("GET", PULL, "read")
 async def one_pull(request: ApiRequest) -> PullStatus:
-    """How a pull stands."""
+    """The status of a pull."""
     return await _pull(request)
 
 
@@ -94,14 +94,14 @@ async def cancel(request: ApiRequest, reason: str = "") -> PullStatus:
 
 @table.route("POST", PULL + "/charge", "tell")
 async def charge(request: ApiRequest) -> PullStatus:
-    """Give a pull up, and charge what was set aside for it until it is told after all."""
+    """Give a pull up and charge what was reserved for it, until it is told after all."""
     await request.campaign.acharge(_number(request))
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
 async def extend(request: ApiRequest, ttl: float) -> PullStatus:
-    """Let a pull under way expire so many seconds from now."""
+    """Let a pull expire this many seconds from now."""
     await request.campaign.aextend(_number(request), ttl)
     return await _pull(request)
 
@@ -110,13 +110,13 @@ async def extend(request: ApiRequest, ttl: float) -> PullStatus:
 async def amend(
     request: ApiRequest, cost: s.Money | None = None, reward: float | None = None, reason: str = ""
 ) -> Receipt:
-    """Correct what was told, on the record: the cost, the reward or both."""
+    """Correct what was told: the cost, the reward or both; the ledger keeps both values."""
     return await request.campaign.aamend(_number(request), cost, reward, reason)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
 async def list_tags(request: ApiRequest, after: str = "", limit: s.PageSize = 100) -> s.TagsPage:
-    """The tags that pulls were asked for with, by name, and how many have each."""
+    """The tags of pulls, by name, and how many pulls have each."""
     watched = request.campaigns.watched(request.campaign)
     await watched.catch_up()
     tags = dict(watched.monitor.tagged)
@@ -127,7 +127,7 @@ async def list_tags(request: ApiRequest, after: str = "", limit: s.PageSize = 10
 
 @table.route("GET", CAMPAIGN + "/arms", "read")
 async def list_arms(request: ApiRequest, after: s.Count = 0, limit: s.PageSize = 100) -> s.ArmsPage:
-    """The arms, in the order in which they were added; `next` counts those before."""
+    """The arms in the order they were added; `next` is the number of arms so far."""
     arms = (await request.campaign.astatus()).arms
     end = after + limit
     return s.ArmsPage([s.answer(s.ArmAnswer, arm) for arm in arms[after:end]], end if end < len(arms) else None)
@@ -144,7 +144,7 @@ async def add_arm(
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/disable", "admin")
 async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
-    """Stop pulling an arm; pulls under way can still be told."""
+    """Disable an arm; its open pulls can still be told."""
     arm = await _arm(request, request.path_params["arm"])
     await request.campaign.adisable_arm(arm.name)
     return await _arm(request, arm.name)
@@ -152,7 +152,7 @@ async def disable_arm(request: ApiRequest) -> s.ArmAnswer:
 
 @table.route("POST", CAMPAIGN + "/arms/{arm}/enable", "admin")
 async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
-    """Pull a disabled arm again."""
+    """Enable a disabled arm."""
     arm = await _arm(request, request.path_params["arm"])
     await request.campaign.aenable_arm(arm.name)
     return await _arm(request, arm.name)
@@ -162,14 +162,14 @@ async def enable_arm(request: ApiRequest) -> s.ArmAnswer:
 async def list_campaigns(
     request: ApiRequest, after: str = "", limit: s.PageSize = 100, archived: bool = False
 ) -> s.CampaignsPage:
-    """The campaigns that the key may see, by name: those that were archived, or the others."""
+    """The campaigns that the key may see, by name: the archived ones, or all others."""
     return await campaigns_page(request, after, limit, archived)
 
 
 async def campaigns_page(
     request: ApiRequest, after: str, limit: int, archived: bool, age: float = 0.0
 ) -> s.CampaignsPage:
-    """A page of the campaigns that the key may see, as they were so many seconds ago at most."""
+    """A page of the campaigns that the key may see, at most `age` seconds old."""
     found = await request.campaigns.all(archived, age)
     seen = [status for status in found if request.key.sees(status.name) and status.name > after]
     page = sorted(seen, key=lambda status: status.name)[:limit]
@@ -179,7 +179,7 @@ async def campaigns_page(
 
 @table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))
 async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignAndArms:
-    """Open a campaign. The same terms again change nothing (200); other terms for the same name are a `conflict`."""
+    """Open a campaign. The same terms again change nothing (200); other terms under the same name are a `conflict`."""
     terms = asdict(body)
     if isinstance(body.policy, s.PolicyGiven):
         terms["policy"] = asdict(body.policy)
@@ -193,13 +193,13 @@ async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignA
 
 @table.route("GET", CAMPAIGN, "read")
 async def campaign(request: ApiRequest) -> s.CampaignAndArms:
-    """How a campaign stands."""
+    """The status of a campaign."""
     return s.campaign_and_arms(await request.campaign.astatus())
 
 
 @table.route("POST", CAMPAIGN + "/budget", "admin")
 async def set_budget(request: ApiRequest, budget: s.Money) -> s.CampaignAndArms:
-    """Set the budget, all of it; more than was spent reopens a campaign that was exhausted."""
+    """Set the whole budget; more than was spent reopens an exhausted campaign."""
     await request.campaign.aset_budget(budget)
     return await campaign(request)
 
@@ -213,7 +213,7 @@ async def set_requests(request: ApiRequest, requests: int) -> s.CampaignAndArms:
 
 @table.route("POST", CAMPAIGN + "/expect", "admin")
 async def expect(request: ApiRequest, requests: int) -> s.CampaignAndArms:
-    """Say how many requests are still to come, as far as anybody knows."""
+    """Say how many more requests are expected."""
     await request.campaign.aexpect_requests(requests)
     return await campaign(request)
 
@@ -231,75 +231,75 @@ async def warm_start(
 
 @table.route("POST", CAMPAIGN + "/pause", "admin")
 async def pause(request: ApiRequest) -> s.CampaignAndArms:
-    """Name no arm until it is resumed; tells are still accepted."""
+    """Name no arms until the campaign is resumed; tells are still accepted."""
     await request.campaign.apause()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/resume", "admin")
 async def resume(request: ApiRequest) -> s.CampaignAndArms:
-    """Name arms again."""
+    """Resume a paused campaign."""
     await request.campaign.aresume()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/close", "admin")
 async def close(request: ApiRequest) -> s.CampaignAndArms:
-    """End the campaign for good; pulls under way can still be told."""
+    """End the campaign for good; open pulls can still be told."""
     await request.campaign.aclose()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/archive", "admin")
 async def archive(request: ApiRequest) -> s.CampaignAndArms:
-    """Put the campaign away: it is listed no more and names no arm; pulls under way can still be told."""
+    """Archive the campaign: it is no longer listed and names no arms; open pulls can still be told."""
     await request.campaign.aarchive()
     return await campaign(request)
 
 
 @table.route("POST", CAMPAIGN + "/restore", "admin")
 async def restore(request: ApiRequest) -> s.CampaignAndArms:
-    """Bring back a campaign that was archived, as it was."""
+    """Restore an archived campaign as it was."""
     await request.campaign.arestore()
     return await campaign(request)
 
 
 @table.route("GET", "/healthz", None)
 async def health(request: ApiRequest) -> s.Health:  # noqa: ARG001
-    """That the service runs."""
+    """The service runs."""
     return s.Health("ok", __version__)
 
 
 @table.route("GET", "/readyz", None)
 async def ready(request: ApiRequest) -> s.Health:
-    """That the service can read its store, or could a second ago: anybody may ask, so it costs little."""
+    """The service can read its store, or could a second ago."""
     await request.key_cache.refresh()
     return s.Health("ok", __version__)
 
 
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(request: ApiRequest) -> Response:
-    """The numbers of the service and of the campaigns that the key may see, for Prometheus."""
+    """Metrics of the service and of the campaigns that the key may see, for Prometheus."""
     seen = [status for status in await request.campaigns.all() if request.key.sees(status.name)]
     return Response(request.app.metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @table.route("GET", "/v1/audit", "admin")
 async def audit(request: ApiRequest, after: s.PullNumber | None = None, limit: s.PageSize = 100) -> s.AuditPage:
-    """What was done with admin keys, the newest first; a key limited to campaigns sees what was done to them."""
+    """What was done with admin keys, newest first; a key limited to campaigns sees only those."""
     found = await request.key_cache.entries(request.key, limit + 1, after)
     return s.AuditPage(found[:limit], found[limit - 1].seq if len(found) > limit else None)
 
 
 @table.route("GET", "/v1/openapi.json", None)
 async def openapi(request: ApiRequest) -> Response:
-    """The description of the service, OpenAPI 3.1."""
+    """The OpenAPI 3.1 document of the service."""
     return Response(request.app.description(), media_type=JSON)
 
 
 @table.route("POST", "/session", None)
 async def log_in(request: ApiRequest, key: str) -> Response:
-    """Remember a key in a cookie that no script can read."""
+    """Log in: keep a key in a cookie that scripts cannot read."""
     known = await request.key_cache.authenticate(key, request.address)
     answer = Response(s.encode(s.Session(known.name, sorted(known.scopes), csrf_of(known))), media_type=JSON)
     if known is not ANYBODY:
@@ -316,7 +316,7 @@ async def session(request: ApiRequest) -> s.Session:
 
 @table.route("DELETE", "/session", None, statuses=(204,))
 async def log_out(request: ApiRequest) -> Response:
-    """Forget the key."""
+    """Log out: delete the cookie."""
     answer = Response(status_code=204)
     secure = request.scope.get("scheme") == "https"
     answer.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="strict")

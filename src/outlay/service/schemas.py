@@ -1,4 +1,4 @@
-"""What requests may say and answers hold, as types: both are checked against these, and OpenAPI says them."""
+"""The types of bodies and answers, from which requests are checked and the OpenAPI document is made."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -70,7 +70,7 @@ class TellBody(Body):
 
 
 class AskAnswer(Struct):
-    """The pulls that were named; none of them and `ended` true where the campaign is over."""
+    """The pulls that were named; none, and `ended` true, if the campaign is over."""
 
     pulls: list[Pull]
     ended: bool
@@ -91,14 +91,14 @@ class ProblemDetails(Struct, omit_defaults=True):
 
 
 class TellResult(Struct, omit_defaults=True):
-    """What became of one of many tells: a receipt, or why it was refused."""
+    """The result of one tell of a list: a receipt, or why it was refused."""
 
     receipt: Receipt | None = None
     problem: ProblemDetails | None = None
 
 
 class TellResults(Struct):
-    """One for each tell, in their order."""
+    """A result for each tell, in order."""
 
     results: list[TellResult]
 
@@ -118,7 +118,7 @@ class ArmMoney(Struct):
 
 
 class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
-    """How an arm stands; `rate` is reward divided by cost so far."""
+    """The status of an arm; `rate` is reward divided by cost so far."""
 
     exact: ArmMoney  # type: ignore[assignment]
 
@@ -140,13 +140,13 @@ class CampaignMoney(Struct):
 
 
 class CampaignAnswer(CampaignSummary, frozen=True, kw_only=True):
-    """How a campaign stands; spent, reserved, left and used are those of its window, if it has windows."""
+    """The status of a campaign; with windows, spent, reserved, left and used are those of the current one."""
 
     exact: CampaignMoney  # type: ignore[assignment]
 
 
 class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
-    """How a campaign stands, and its first 1000 arms at the same moment; `/arms` has the others."""
+    """The status of a campaign and of its first 1000 arms; `/arms` lists all."""
 
     arms: list[ArmAnswer]
     more_arms: bool
@@ -160,7 +160,7 @@ class CampaignsPage(Struct):
 
 
 class Learned(Struct):
-    """How many samples were learned: none where the key was known."""
+    """How many samples were learned: none if the key was used before."""
 
     samples: int
 
@@ -192,14 +192,14 @@ class AuditEntry(Struct, frozen=True):
 
 
 class AuditPage(Struct):
-    """A page of acts, the newest first."""
+    """A page of the audit log, newest first."""
 
     items: list[AuditEntry]
     next: int | None
 
 
 class Session(Struct):
-    """Who is logged in, and what the pages must send with whatever changes something."""
+    """Who is logged in, and the token to send with requests that change something."""
 
     name: str
     scopes: list[str]
@@ -207,7 +207,7 @@ class Session(Struct):
 
 
 class Health(Struct):
-    """That the service runs."""
+    """The service runs."""
 
     status: Literal["ok"]
     version: str
@@ -217,7 +217,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def text(money: float | Decimal) -> str:
-    """An amount in digits alone.
+    """An amount as plain digits.
 
     >>> text(1e-7), text(Decimal("10.500000000")), text(30.0)
     ('0.0000001', '10.5', '30')
@@ -227,14 +227,14 @@ def text(money: float | Decimal) -> str:
 
 
 def answer(kind: type[A], record: ArmStatus | CampaignSummary, **more: Any) -> A:
-    """A record of the library as the service answers it: what is `exact` in digits."""
+    """A record of the library as the service answers it, with `exact` amounts as strings."""
     exact = CampaignMoney if issubclass(kind, CampaignSummary) else ArmMoney
     more["exact"] = exact(**{name: text(amount) for name, amount in asdict(record.exact).items()})
     return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
 
 
 def campaign_and_arms(status: Status) -> CampaignAndArms:
-    """How a campaign stands, with its first arms."""
+    """The status of a campaign with its first arms."""
     arms = [answer(ArmAnswer, arm) for arm in status.arms[:MOST_LISTED]]
     return answer(CampaignAndArms, status, arms=arms, more_arms=len(status.arms) > len(arms))
 
@@ -243,15 +243,15 @@ Limit = Literal["money", "requests", "window"]
 
 
 class BurnPoint(Struct, array_like=True):
-    """How much was left at some moment, pulls under way aside, and how many requests were used."""
+    """How much was left at one time, not counting open pulls, and how many requests were used."""
 
-    at: int  # milliseconds since 1970, as all times that are drawn
+    at: int  # milliseconds since 1970, like all times in charts
     left: float
     used: int
 
 
 class Ahead(Struct, array_like=True):
-    """What will be left at some moment: in the middle, and between which ends with 95 %."""
+    """What will be left at one time: the median and a 95 % interval."""
 
     at: int  # milliseconds since 1970
     low: float
@@ -260,10 +260,10 @@ class Ahead(Struct, array_like=True):
 
 
 class Forecast(Struct):
-    """When the campaign ends: `at`, and from `early` to `late` with 95 %; null where that may be never.
+    """When the campaign will end: the median `at`, with 95 % from `early` to `late`; null if that may be never.
 
     `by` says what runs out first, money or requests, or that both last until the window is over. `fan` is the money
-    that will be left meanwhile.
+    left until then.
     """
 
     at: datetime
@@ -274,10 +274,10 @@ class Forecast(Struct):
 
 
 class ArmView(Struct):
-    """An arm, where its rate lies with a probability of 95 %, and what the policy weighs about it.
+    """An arm, the 95 % interval of its rate, and what the policy weighs about it.
 
-    `low` and `high` are null where nothing can be said. `evidence`, `enough` and `score` are those of the library's
-    `ArmReason`; `evidence` is null, too, where no doubt is left.
+    `low` and `high` are null if nothing is known. `evidence`, `enough` and `score` are those of the library's
+    `ArmReason`; `evidence` is also null when no doubt is left.
     """
 
     arm: ArmAnswer
@@ -290,7 +290,7 @@ class ArmView(Struct):
 
 
 class RateAt(Struct, array_like=True):
-    """An arm's rate as it was known at some moment, with its interval; null where nothing could be said."""
+    """An arm's rate as known at one time, with its interval; null if nothing was known."""
 
     at: int
     rate: float | None
@@ -299,17 +299,18 @@ class RateAt(Struct, array_like=True):
 
 
 class RatePast(Struct):
-    """How the interval of an arm's rate closed in."""
+    """How the interval of an arm's rate narrowed."""
 
     name: str
     points: list[RateAt]
 
 
 class Learning(Struct):
-    """What learning has cost so far, in reward, and about how little any policy that learns could have lost.
+    """What learning has cost so far, in reward, and roughly the least that any learning policy would have lost.
 
-    `cost` is against the best arm as known now, or where requests count the best mix. `bound` is the lower bound of the
-    theory at the same number of pulls, over arms that are clearly worse, taken to be Gaussian; null if there are none.
+    `cost` is relative to the best arm as known now, or the best mix if requests are limited. `bound` is the lower bound
+    of the theory at the same number of pulls, over the arms that are clearly worse, taken to be Gaussian; null if there
+    are none.
     """
 
     cost: float
@@ -317,9 +318,9 @@ class Learning(Struct):
 
 
 class DashboardView(Struct):
-    """A campaign at one moment; `read` counts the events that are in what is drawn over time: at first not all.
+    """A campaign at one time. `read` counts the events that are in its charts: at first not all.
 
-    What takes longer to find, `forecast`, `next` and `learning`, is that after `judged` events: up to a second ago.
+    `forecast`, `next` and `learning` take longer to compute: they are as of `judged` events, up to a second ago.
     """
 
     campaign: CampaignAnswer
@@ -338,7 +339,7 @@ class DashboardView(Struct):
 
 
 class Spread(Struct):
-    """The middle one of many rehearsals, and between which ends 95 % of them are."""
+    """The median of many rehearsals, and the interval that holds 95 % of them."""
 
     middle: float
     low: float
@@ -346,7 +347,7 @@ class Spread(Struct):
 
 
 class ArmShare(Struct):
-    """An arm, and the share of the pulls that it had on average."""
+    """An arm and its average share of the pulls."""
 
     arm: str
     share: float
@@ -364,12 +365,12 @@ class PolicyOutcome(Struct):
 
 
 class WhatIfAnswer(Struct):
-    """The campaign from its first pull, with outcomes drawn from those observed: as it is, and as it might be.
+    """The campaign played again with outcomes drawn from those observed: as it is, and with the changes.
 
-    Each of `worlds` redraws every arm's outcomes, for what is not known of them, and is played `runs` times. `more` is
-    the reward that the other brings on top, run by run. `scale` is below 1 where budgets were too large to be played in
-    full: budgets and requests are as they were played. `left_out` counts arms without an outcome, `few` names arms with
-    fewer than ten, of which little is known.
+    Each of `worlds` redraws every arm's outcomes, because they are only a sample, and is played `runs` times. `more` is
+    how much more reward the other brings, run by run. `scale` is below 1 if budgets were too large to play in full;
+    budgets and requests are as they were played. `left_out` counts arms without outcomes, `few` names arms with fewer
+    than ten, about which little is known.
     """
 
     own: PolicyOutcome
@@ -383,6 +384,6 @@ class WhatIfAnswer(Struct):
 
 
 class PoliciesAnswer(Struct):
-    """The policies that can be rehearsed without being told anything."""
+    """The policies that need no parameters."""
 
     items: list[str]

@@ -1,4 +1,4 @@
-"""`serve`: the application on a socket, until a signal ends it; what is under way is finished first."""
+"""`serve`: runs the application on a socket until a signal; open requests are finished first."""
 
 import asyncio
 import errno
@@ -22,10 +22,10 @@ from outlay.service import ServiceSettings
 from outlay.service.app import Application, traced
 from outlay.service.auth import KeyStore, now
 
-SECONDS = 30.0  # for a request to arrive, from its first byte, or from when the connection was made
-SLOWEST = 60.0  # for a reader to take what fills the buffer; who reads nothing at all is cut off
+SECONDS = 30.0  # for a request to arrive, from its first byte or from the connection
+SLOWEST = 60.0  # until a client that does not read is cut off
 MOST_HEAD = 1 << 16  # bytes of a request line and its headers
-PATIENCE = 30  # seconds for requests under way, once the service is to stop
+PATIENCE = 30  # seconds for open requests when the service stops
 
 _log = logging.getLogger("outlay.service")
 
@@ -44,13 +44,13 @@ def serve(settings: ServiceSettings, ready: Callable[[str], None] | None = None,
         timer.daemon = True
         timer.start()
     gc.collect()
-    gc.freeze()  # all requests wait while the collector looks: it is to pass over what was imported, and look rarely
+    gc.freeze()  # a collection stops all requests: it skips what was imported, and runs rarely
     gc.set_threshold(10_000, 20, 50)
     server.run(sockets=[listening])
 
 
 def check(settings: ServiceSettings) -> None:
-    """Refuse to start where that would be dangerous, or change what is kept."""
+    """Refuse to start if that would be unsafe, or would change a store of an older version."""
     for level in settings.warn_at:
         real("serve", "warn", level, at_least=0, at_most=1)
     if settings.webhook is not None:
@@ -75,7 +75,7 @@ def check(settings: ServiceSettings) -> None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; BadParameter where that cannot be.
+    """A listening socket; BadParameter if that is not possible.
 
     >>> bound("127.0.0.1", 0).close()
     """
@@ -91,7 +91,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which tells the application at once that it is to stop, so that streams and waits end."""
+    """uvicorn, which tells the application at once to stop, so that streams and waits end."""
 
     def __init__(self, app: Application, ready: Callable[[str], None] | None = None, patience: int = PATIENCE) -> None:
         proxy = app.settings.proxy
@@ -125,14 +125,14 @@ class Server(uvicorn.Server):
         self._captured_signals.clear()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal has come."""
+        """Stop on a signal."""
         _log.info("stopping: requests under way are finished")
-        self._loop.call_soon_threadsafe(self._app.campaigns.stopping.set)  # we may be in the middle of anything
+        self._loop.call_soon_threadsafe(self._app.campaigns.stopping.set)  # a signal may come in the middle of anything
         super().handle_exit(sig, frame)
 
 
 def log_json() -> None:
-    """Have all that the service, the campaigns and the server say printed so."""
+    """Print all logs of the service, the campaigns and the server as lines of JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -169,7 +169,7 @@ class JsonLines(logging.Formatter):
 
 
 class _TimedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's, with timers. A request that arrives in one piece, as nearly all do, never starts one."""
+    """uvicorn's, with time limits. A request that arrives in one piece, as nearly all do, starts no timer."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -206,7 +206,7 @@ class _TimedHttpProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        if self.transport.get_write_buffer_size() > 0:  # the last answer was not even read: nobody waits for its end
+        if self.transport.get_write_buffer_size() > 0:  # the last answer was never read
             self.transport.abort()
         super().timeout_keep_alive_handler()
 

@@ -1,7 +1,7 @@
-"""What goes on or is large: events, views and overviews as server-sent events, files to take away, the dashboard's own.
+"""Streams and files: events, views and the list of campaigns as server-sent events, exports, the dashboard's files.
 
-Whoever does not read a stream stops his own only: nothing is looked up while the last piece waits to be sent, and after
-a while the connection is cut. A key that is revoked, or expires, ends its streams.
+A client that does not read delays only itself: nothing is looked up until the last piece is sent, and after a while the
+connection is cut. When a key is revoked or expires, its streams end.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ from outlay.service.what_if import parameter_free, rehearsed
 from outlay.text import harmless
 
 table = RouteTable()
-LOOK = 0.25  # seconds between two looks at what there is to send
+LOOK = 0.25  # seconds between two looks for something to send
 OFTEN = 1.0  # seconds between two looks at all campaigns
-QUIET = 15.0  # seconds after which a stream says that it is alive
+QUIET = 15.0  # seconds after which a comment keeps the stream alive
 RETRY = b"retry: 2000\n\n"  # milliseconds until a browser connects again
 ALIVE = b": alive\n\n"
-EVENTS, PULLS = 500, 5000  # that are read at a time
+EVENTS, PULLS = 500, 5000  # read at a time
 PIECE = 1 << 16  # bytes
-MOST_FILES = 2  # that are made at a time: each takes a thread for as long as the ledger is
+MOST_FILES = 2  # written at a time: each occupies a thread
 STATIC = Path(__file__).parent / "dashboard" / "static"
 MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 class EventStream(StreamingResponse):
-    """Pieces as server-sent events, until there is a reason to stop; an empty piece says that there is nothing now."""
+    """Pieces as server-sent events, until the service or the key ends; an empty piece means nothing new."""
 
     def __init__(self, request: ApiRequest, pieces: AsyncIterator[bytes]) -> None:
         campaigns = request.campaigns
@@ -76,16 +76,16 @@ class EventStream(StreamingResponse):
 
 @table.route("GET", CAMPAIGN + "/events", "read", media="application/x-ndjson")
 async def list_events(request: ApiRequest, after: s.Count = 0, limit: s.PageSize = s.MOST_LISTED) -> Response:
-    """The events after a number, one JSON object per line; the last one's `seq` is the next `after`."""
+    """The events after a number, one JSON object per line; the last `seq` is the next `after`."""
     found = await _events(request.campaign, after, limit)
     return Response(b"".join(s.encode(event) + b"\n" for event in found), media_type="application/x-ndjson")
 
 
 @table.route("GET", CAMPAIGN + "/events/stream", "read", media="text/event-stream")
 async def stream_events(request: ApiRequest, after: s.Count = 0) -> EventStream:
-    """The events after a number, and all that follow, as server-sent events whose id is their `seq`.
+    """The events after a number, and all new ones, as server-sent events; their id is `seq`.
 
-    A browser that connects again sends `Last-Event-ID`, and the stream goes on there.
+    A browser that reconnects sends `Last-Event-ID`, and the stream continues there.
     """
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isdecimal() and len(last) < 19 else after
@@ -105,13 +105,13 @@ async def stream_events(request: ApiRequest, after: s.Count = 0) -> EventStream:
 
 @table.route("GET", CAMPAIGN + "/view", "read")
 async def view(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
-    """What the dashboard draws of a campaign; of its arms, those whose names contain `find`, the largest first."""
+    """What the dashboard shows of a campaign; of its arms those whose names contain `find`, sorted by `by`."""
     return await view_of(request.campaigns.watched(request.campaign), find, by)
 
 
 @table.route("GET", CAMPAIGN + "/view/stream", "read", media="text/event-stream")
 async def stream_views(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> EventStream:
-    """The same whenever something has changed, a few times a second at most, as server-sent events."""
+    """The same as server-sent events, whenever something has changed, a few times a second at most."""
     watched = request.campaigns.watched(request.campaign)
 
     async def views() -> AsyncIterator[bytes]:
@@ -131,7 +131,7 @@ async def stream_views(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = 
 async def stream_campaigns(
     request: ApiRequest, after: str = "", limit: s.PageSize = 100, archived: bool = False
 ) -> EventStream:
-    """A page of all campaigns whenever one has changed, as server-sent events."""
+    """A page of the campaigns as server-sent events, whenever one has changed."""
 
     async def pages() -> AsyncIterator[bytes]:
         last = b""
@@ -153,7 +153,7 @@ async def what_if(
     budget: Annotated[float, Meta(gt=0)] | None = None,
     requests: Annotated[int, Meta(gt=0)] | None = None,
 ) -> s.WhatIfAnswer:
-    """Play the campaign anew with another policy, budget or number of requests, on outcomes like those observed.
+    """Play the campaign again with another policy, budget or number of requests, on outcomes like those observed.
 
     What is null stays as it is.
     """
@@ -163,7 +163,7 @@ async def what_if(
 
 @table.route("GET", "/v1/policies", "read")
 async def list_policies(request: ApiRequest) -> s.PoliciesAnswer:  # noqa: ARG001
-    """The policies that need not be told anything, by name."""
+    """The policies that need no parameters, by name."""
     return s.PoliciesAnswer(parameter_free())
 
 
@@ -172,7 +172,7 @@ async def export(
     request: ApiRequest,
     format: Literal["ndjson", "csv", "parquet"] = "ndjson",  # noqa: A002 (the field's name)
 ) -> StreamingResponse:
-    """The whole ledger (`ndjson`), or a table of all pulls, as a file; `busy` while others are being made."""
+    """The whole ledger (`ndjson`) or a table of all pulls, as a file; `busy` while two others are being written."""
     campaign, campaigns = request.campaign, request.campaigns
     if campaigns.files >= MOST_FILES:
         raise Refused("busy", "other files are being made", 5.0)
@@ -195,7 +195,7 @@ async def export(
 
 
 class _Download(StreamingResponse):
-    """A file that is closed when it was sent, or could not be."""
+    """A file that is closed after sending, also if that fails."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -208,7 +208,7 @@ class _Download(StreamingResponse):
 
 
 def write_csv(campaign: Campaign, file: BinaryIO) -> None:
-    """All pulls as text; without tags and metadata, which are no cells."""
+    """All pulls as CSV, without tags and metadata."""
     text = io.TextIOWrapper(file, "utf-8", newline="")
     rows = csv.writer(text)
     fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
@@ -220,7 +220,7 @@ def write_csv(campaign: Campaign, file: BinaryIO) -> None:
 
 
 def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
-    """All pulls with types, a part at a time: a million of them take no more memory than some. Metadata is JSON."""
+    """All pulls as Parquet, written in parts to save memory; metadata is JSON."""
     with needed("export"):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -245,7 +245,7 @@ async def _events(campaign: Campaign, after: int, most: int) -> list[Entry]:
 
 @cache
 def pages() -> dict[str, Response]:
-    """The files of the dashboard, by path: they hold no data, and their script reads the same routes as everybody.
+    """The files of the dashboard, by path; they hold no data, and their script calls the same routes as everybody.
 
     >>> pages()["/"].media_type
     'text/html'

@@ -27,38 +27,38 @@ from outlay.theory import divergence
 
 # What is shown
 MOST_POINTS = 240  # of the money left
-MOST_ARMS = 60  # that are listed
-MOST_PAST = 5  # arms whose rates are drawn over time
+MOST_ARMS = 60  # listed
+MOST_PAST = 5  # arms whose rates are charted
 MOST_EVENTS, MOST_REASONS = 10, 5
-UNUSUAL = ("late", "overrun", "rounded")  # that a tell may have been
+UNUSUAL = ("late", "overrun", "rounded")  # flags of a tell
 ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
 
 # What is read and remembered
-AT_ONCE = 10_000  # events that one look reads: a fraction of a second
-WEIGHED = 1000  # arms whose reasons are told
-BRIEFLY, PATIENCE = 0.2, 1.0  # seconds for which a look is good, and what follows from it
-MOST_LOOKS = 48  # at all arms; beyond, every second one goes
-FIRST_EVERY = 4  # outcomes from one look to the next, at first
-IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes that are kept: of all arms together, and of one
+AT_ONCE = 10_000  # events that one look reads, in a fraction of a second
+WEIGHED = 1000  # arms whose reasons are computed
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds between two looks, and between two analyses
+MOST_LOOKS = 48  # points of a rate's chart; beyond, every second one goes
+FIRST_EVERY = 4  # outcomes between two points, at first
+IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes kept: of all arms together, and of one
 
 # The forecast
 LATELY, FEWEST_POINTS = 0.5, 16  # share of the points that count as recent, and how many it takes
-PARTS = 24  # that the recent past is cut into
+PARTS = 24  # of the recent past
 REHEARSALS = 256
-AHEAD = 256  # parts that are drawn one by one; chance hardly matters beyond, and the mean pace goes on
-STEPS = 24  # of the fan
+AHEAD = 256  # parts drawn one by one; after that the mean pace continues
+STEPS = 24  # points of the fan
 ENDS = (0.025, 0.5, 0.975)
-LONGEST = 10 * 365 * 86_400.0  # seconds: beyond, nothing is said
+LONGEST = 10 * 365 * 86_400.0  # seconds: no forecast beyond
 
 # What learning has cost
-FEW = 10  # pulls, below which an arm's rate says little
+FEW = 10  # pulls needed to judge an arm's rate
 CLEARLY = 3.0  # standard errors by which an arm must be worse to count
 
 
 async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "pulls") -> s.DashboardView:
-    """The campaign as it is now, in numbers that are small whatever its size.
+    """The campaign as it is now; small, whatever the size of the campaign.
 
-    Its arms are those whose names contain `find`, in the order of `by`, the largest first.
+    It shows the arms whose names contain `find`, sorted by `by`, largest first.
     """
     found, analysis = await watched.look()
     status, reasons, monitor = found.status, analysis.reasons, watched.monitor
@@ -98,12 +98,12 @@ async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "
 
 
 def _shortened(reasons: Reasons) -> Reasons:
-    """The arm that comes next first, then the leaders, then those that are nearest to being looked at again."""
+    """The next arm first, then the leaders, then those closest to being pulled again."""
 
     def order(arm: ArmReason) -> tuple[bool, bool, float]:
         if arm.score is not None:
             distance = -arm.score
-        else:  # of the evidence past what is enough
+        else:  # how far the evidence exceeds what is enough
             distance = math.inf if arm.evidence is None or arm.enough is None else arm.evidence - arm.enough
         return arm.name != reasons.arm, not arm.leads, distance
 
@@ -116,9 +116,9 @@ def _millis(at: datetime) -> int:
 
 
 class Analysis(NamedTuple):
-    """What follows from so many events: why an arm comes next, when it ends, what learning has cost.
+    """What follows from so many events: why an arm is next, when the campaign will end, what learning has cost.
 
-    None where the policy is not at hand, where nothing can be said, or while the past is being read.
+    None if the policy is not available, if too little is known, or while past events are still being read.
     """
 
     events: int
@@ -128,20 +128,20 @@ class Analysis(NamedTuple):
 
 
 class WatchedCampaign:
-    """A campaign that somebody looks at."""
+    """A campaign with what the dashboard has read of it."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
         self.monitor = _DashboardMonitor(campaign)
         self._lock = asyncio.Lock()
         self._seen: CampaignView | None = None
-        self._seen_at = self._analyzed_at = -PATIENCE  # by a clock that only rises
-        self._analysis, self._analyzed = Analysis(-1), (-1, -1)  # the latter: after so many events, of which were read
+        self._seen_at = self._analyzed_at = -PATIENCE  # by the monotonic clock
+        self._analysis, self._analyzed = Analysis(-1), (-1, -1)  # the latter: events, and how many of them were read
 
     async def look(self) -> tuple[CampaignView, Analysis]:
-        """The campaign as it is now, and what follows from that, which takes longer and may be a second old.
+        """The campaign as it is now, and its analysis, which takes longer and may be a second old.
 
-        Of a long past, a part more is read with each look. All who look at the same time see the same.
+        A long history is read in parts, one with each look. All who look at the same time share one look.
         """
         async with self._lock:
             seen = self._seen
@@ -154,7 +154,7 @@ class WatchedCampaign:
             return seen, self._analysis
 
     async def catch_up(self) -> CampaignView:
-        """The campaign with all events that it has by now, however long that takes to read."""
+        """The campaign with all its events read, however long that takes."""
         while True:
             async with self._lock:
                 seen = await self._read()
@@ -169,7 +169,7 @@ class WatchedCampaign:
     def _analyze(self, found: CampaignView) -> Analysis:
         status = found.status
         reasons: Reasons | None = None
-        with suppress(OutlayError):  # a policy of a user's own, which the service does not have
+        with suppress(OutlayError):  # a user's own policy, which the service does not have
             reasons = self.campaign.reasons(WEIGHED)
         if self.monitor.behind:
             return Analysis(status.events, reasons)
@@ -179,7 +179,7 @@ class WatchedCampaign:
 
 
 class _DashboardMonitor(CampaignMonitor):
-    """One that counts, and remembers more."""
+    """A monitor that also keeps counts, tags, outcomes and past rates."""
 
     def __init__(self, campaign: Campaign) -> None:
         super().__init__(campaign, pulls=50, events=50)
@@ -192,7 +192,7 @@ class _DashboardMonitor(CampaignMonitor):
         return self._memory.belief(self._arms[arm]) if arm in self._arms else None
 
     def past(self, arm: str) -> list[s.RateAt]:
-        """How the rate of an arm was known over time."""
+        """The rate of an arm as known over time."""
         return self._rates.of(self._arms[arm]) if arm in self._arms else []
 
     def _take_in(self, entry: Entry) -> None:
@@ -217,14 +217,14 @@ class _DashboardMonitor(CampaignMonitor):
 
 
 class RateHistory:
-    """What was known of all arms, at moments that are further apart the longer it gets."""
+    """What was known of all arms at several times, further apart the longer the campaign runs."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[datetime, Moments]] = []
         self._every, self._since = FIRST_EVERY, 0
 
     def note(self, at: datetime, memory: Moments) -> None:
-        """One outcome more is in the memory."""
+        """Take another outcome into account."""
         self._since += 1
         if self._since < self._every:
             return
@@ -235,7 +235,7 @@ class RateHistory:
             self._every *= 2
 
     def of(self, arm: int) -> list[s.RateAt]:
-        """How the rate of the arm of this number was known, over time, as exact as a drawing needs it."""
+        """The rate of the arm of this number as known over time, to five digits."""
         found = []
         for at, memory in self._taken:
             if arm < len(memory.stats):
@@ -250,14 +250,14 @@ def _drawn(value: float | None) -> float | None:
 
 
 class Outcomes:
-    """Some outcomes of one arm, all equally likely to be among them (Vitter's algorithm R)."""
+    """A uniform sample of an arm's outcomes (Vitter's algorithm R)."""
 
     def __init__(self) -> None:
         self.kept: list[tuple[int, float, float]] = []  # the pull, its cost, its reward
         self._seen, self._chance = 0, random.Random(0)  # noqa: S311 (no secret)
 
     def add(self, pull: int, cost: float, reward: float, arms: int) -> None:
-        """One more, where there are so many arms."""
+        """Add an outcome; the more arms, the fewer are kept of each."""
         self._seen += 1
         most = max(FEWEST, min(MOST, IN_ALL // arms))
         if len(self.kept) < most:
@@ -266,17 +266,17 @@ class Outcomes:
             self.kept[place] = pull, cost, reward
 
     def correct(self, pull: int, cost: float, reward: float) -> None:
-        """An outcome turned out to be another."""
+        """Replace the outcome of a pull that was amended."""
         self.kept = [(pull, cost, reward) if each[0] == pull else each for each in self.kept]
 
 
 def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = None) -> Forecast | None:
-    """The forecast; None where the campaign is over, or too little was spent to say.
+    """The forecast; None if the campaign is not open or too little was spent.
 
-    The last half of what is known is cut into 24 spans of equal time. A rehearsal draws as many of them with
-    replacement, for what is not known of the pace, and then draws from those, one after another, until the money or the
-    requests run out, or the window of the budget is over. That takes the spans for independent: it knows nothing of
-    nights and weekends.
+    The last half of the history is cut into 24 spans of equal time. A rehearsal draws as many of them with replacement,
+    because they are only a sample of the pace, and then draws from those, one after another, until the money or the
+    requests run out, or the window of the budget ends. This treats spans as independent: it knows nothing of nights and
+    weekends.
     """
     recent = burn[int(len(burn) * (1 - LATELY)) :]
     if status.phase != "open" or len(recent) < FEWEST_POINTS:
@@ -316,7 +316,7 @@ class _Parts(NamedTuple):
 
 
 def _cut(recent: Sequence[Balance], end: datetime) -> _Parts | None:
-    """The recent past in spans; a budget that was raised meanwhile is not money that came back."""
+    """The recent past in spans; raising the budget does not count as negative spending."""
     start = recent[0].at
     seconds = (end - start).total_seconds() / PARTS
     spent, used = np.zeros(PARTS), np.zeros(PARTS)
@@ -330,14 +330,14 @@ def _cut(recent: Sequence[Balance], end: datetime) -> _Parts | None:
 
 
 def _rehearsed(parts: _Parts, left: float, requests: float) -> tuple[Vector, Vector, Vector]:
-    """What each rehearsal spends, span by span, and after how many spans it has no money, and no requests, left."""
-    rng = np.random.default_rng(0)  # the same at each look: what is drawn does not flicker
+    """What each rehearsal spends per span, and after how many spans its money and its requests run out."""
+    rng = np.random.default_rng(0)  # the same each time, so that the chart does not flicker
     mean = float(parts.spent.mean())
     ahead = int(min(AHEAD, 4.0 * left / mean + PARTS))
     known = rng.integers(0, PARTS, (REHEARSALS, PARTS))
     drawn = np.take_along_axis(known, rng.integers(0, PARTS, (REHEARSALS, ahead)), axis=1)
     spent, used = parts.spent[drawn], parts.used[drawn]
-    # Drawing from as many as there are makes their mean vary a little too little: by a factor of √(1 − 1/n).
+    # A bootstrap mean of n values varies too little, by a factor of √(1 − 1/n).
     wider = math.sqrt(PARTS / (PARTS - 1.0))
     means = parts.spent[known].mean(axis=1)
     paces = np.maximum(0.0, mean + wider * (means - mean))
@@ -346,7 +346,7 @@ def _rehearsed(parts: _Parts, left: float, requests: float) -> tuple[Vector, Vec
 
 
 def _until(taken: Vector, paces: Vector, most: float) -> Vector:
-    """After how many spans each row has taken so much, where the mean pace goes on after the last; ∞ for never."""
+    """After how many spans each row exceeds `most`; after the last span the mean pace continues; ∞ for never."""
     if most == math.inf:
         return np.full(len(taken), math.inf)
     rows, sums = np.arange(len(taken)), np.cumsum(taken, axis=1)
@@ -359,7 +359,7 @@ def _until(taken: Vector, paces: Vector, most: float) -> Vector:
 
 
 def _left_after(spans: float, sums: Vector, left: float) -> list[float]:
-    """What is left after so many spans: the ends and the middle of all rehearsals."""
+    """What is left after so many spans: the ends and the median of all rehearsals."""
     place = min(spans, sums.shape[1] - 1.0)
     low = int(place)
     high = min(low + 1, sums.shape[1] - 1)
@@ -370,7 +370,7 @@ def _left_after(spans: float, sums: Vector, left: float) -> list[float]:
 
 
 def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
-    """The cost and the bound as far as is known now; None while too little is. `beliefs` are those of the arms."""
+    """The cost and the bound as known now; None while too little is known. `beliefs` are those of the arms."""
     prices = _prices(status, beliefs)
     if prices is None:
         return None
@@ -399,7 +399,7 @@ def _prices(status: Status, beliefs: Sequence[Belief]) -> tuple[float, float] | 
 
 
 def _lost(belief: Belief, price: float, worth: float) -> float | None:
-    """Δ/D, what an arm adds to the bound; None for one that is not clearly worse.
+    """Δ/D, what an arm adds to the bound; None if it is not clearly worse.
 
     >>> round(_lost(Belief(0, 400, 1.0, 0.5, 0.25, 0.25, 0.0), 1.0, 0.0), 3)
     2.0

@@ -1,4 +1,4 @@
-"""What if: a campaign from its first pull, as it is and as it might be, rehearsed in another process."""
+"""What if: a campaign played again in another process, as it is and with changes, on outcomes like those observed."""
 
 import asyncio
 import sys
@@ -21,19 +21,19 @@ from outlay.service.schemas import ArmShare, PolicyOutcome, Spread, WhatIfAnswer
 from outlay.service.views import WatchedCampaign
 
 WORLDS, RUNS = 10, 20
-MOST_PULLS = 20_000  # of the best arm in one run: what is larger is scaled down
-TOO_LONG = 50  # times as many: a run that goes on so long is given up
-FEW = 10  # outcomes, below which little is known of an arm
+MOST_PULLS = 20_000  # of the best arm in one run; larger campaigns are scaled down
+TOO_LONG = 50  # times as many pulls, after which a run is given up
+FEW = 10  # outcomes, below which little is known about an arm
 MOST_SHARES = 5
 ENDS = (0.025, 0.5, 0.975)
-REFUSED = 3  # the status with which it ends where something cannot be played
-LONGEST = 180.0  # seconds that a rehearsal may take: compiling, the first time, takes some of them
-_playing = asyncio.Lock()  # one at a time: each takes a processor
+REFUSED = 3  # exit status if something cannot be played
+LONGEST = 180.0  # seconds for a rehearsal, including compiling the first time
+_playing = asyncio.Lock()  # one at a time: each occupies a processor
 
 
 @cache
 def parameter_free() -> list[str]:
-    """The names of the policies that can be played without being told anything."""
+    """The names of the policies that need no parameters."""
     found = []
     for name, kind in BY_NAME.items():
         try:
@@ -47,9 +47,9 @@ def parameter_free() -> list[str]:
 async def rehearsed(
     watched: WatchedCampaign, policy: str | None, budget: float | None, requests: int | None
 ) -> WhatIfAnswer:
-    """The campaign with another policy, budget or number of requests, where they are not None, beside itself as it is.
+    """Compare the campaign as it is with another policy, budget or number of requests, each where not None.
 
-    Refused where too little is known, or another rehearsal is being played.
+    Refused if too little is known, or another rehearsal is running.
     """
     if find_spec("numba") is None:
         raise Refused("not_installed", "a rehearsal needs the packages of `pip install 'outlay[simulate]'`")
@@ -83,7 +83,7 @@ def _task(
 
 
 async def _play_elsewhere(task: "WhatIfTask") -> WhatIfAnswer:
-    """Have another process play it."""
+    """Play it in another process."""
     command = sys.executable, "-m", "outlay.service.what_if"
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
@@ -104,7 +104,7 @@ async def _play_elsewhere(task: "WhatIfTask") -> WhatIfAnswer:
 
 
 class PolicyRun(msgspec.Struct):
-    """A policy to be played, and what it may use."""
+    """A policy to play, and what it may spend."""
 
     policy: dict[str, Any]  # name, parameters
     budget: float
@@ -112,7 +112,7 @@ class PolicyRun(msgspec.Struct):
 
 
 class WhatIfTask(msgspec.Struct):
-    """What to play: of each arm its outcomes, as pairs of cost and reward."""
+    """What to play; `arms` has each arm's outcomes as pairs of cost and reward."""
 
     arms: dict[str, list[tuple[float, float]]]
     own: PolicyRun
@@ -124,8 +124,8 @@ class WhatIfTask(msgspec.Struct):
 def play(task: WhatIfTask) -> WhatIfAnswer:
     """Play both policies in each world.
 
-    A world redraws each arm's outcomes with replacement: what the outcomes leave open about an arm differs from world
-    to world, and chance in the play from run to run. Both play run i with the same random numbers.
+    A world redraws each arm's outcomes with replacement, because they are only a sample; chance in the play differs
+    from run to run. Both policies play run i with the same random numbers.
     """
     rng = np.random.default_rng(0)
     rows = {name: np.array(pairs, np.float64).T for name, pairs in task.arms.items()}
@@ -143,8 +143,8 @@ def play(task: WhatIfTask) -> WhatIfAnswer:
 
 
 def _outcome(worlds: list[Problem], run: PolicyRun, scale: float, mode: Mode) -> tuple[PolicyOutcome, Vector]:
-    """How a policy does in all worlds, and what it earns in each run."""
-    from outlay.engine.simulate import simulate  # brings a compiler, which the service itself does not need
+    """How a policy does in all worlds, and its reward in each run."""
+    from outlay.engine.simulate import simulate  # imports a compiler, which the service does not need
 
     policy: Policy = BY_NAME[run.policy["name"]](**run.policy.get("parameters", {}))
     budget, requests = scale * run.budget, None if run.requests is None else max(1, round(scale * run.requests))
@@ -170,7 +170,7 @@ def _spread(values: Vector) -> Spread:
 
 
 def main() -> None:
-    """Play what comes in, and say how it went, or why it could not be played."""
+    """Play the task on stdin; write the answer, or why it cannot be played, to stdout."""
     try:
         answer = play(msgspec.json.decode(sys.stdin.buffer.read(), type=WhatIfTask))
         sys.stdout.buffer.write(msgspec.json.encode(answer))

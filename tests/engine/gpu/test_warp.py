@@ -10,7 +10,8 @@ import pytest
 
 import outlay
 from outlay import arms
-from outlay.engine import decide, loop
+from outlay.engine import choose_arm as decide
+from outlay.engine import loop
 from outlay.engine.gpu import backend
 from outlay.engine.jit.numba_types import Laws
 from outlay.engine.loop import Crossings

@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
-from outlay.engine.decide import Affordable
+from outlay.engine.choose_arm import Affordable
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
 from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Crossings

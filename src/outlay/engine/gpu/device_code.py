@@ -18,7 +18,7 @@ from numba.cuda.cudadecl import registry
 from numba.cuda.extending import intrinsic, overload, overload_method, register_jitable
 from numba.cuda.typing.templates import AttributeTemplate
 
-from outlay.engine import decide
+from outlay.engine import choose_arm as decide
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of

@@ -18,7 +18,7 @@ from numba import cuda, float64, uint64
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, price_of
-from outlay.engine.decide import DECIDE, Affordable, Drawing, Floats
+from outlay.engine.choose_arm import DECIDE, Affordable, Drawing, Floats
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import (  # fmt: skip

@@ -28,8 +28,9 @@ from numba.extending import intrinsic, overload, overload_method, register_jitab
 from numpy.typing import DTypeLike, NDArray
 
 from outlay.arms.law import AnyLaw
-from outlay.engine import decide, loop
-from outlay.engine.decide import Drawing
+from outlay.engine import choose_arm as decide
+from outlay.engine import loop
+from outlay.engine.choose_arm import Drawing
 from outlay.parameters import is_record
 from outlay.usercode import PROTOCOL, Reach
 
