@@ -17,8 +17,8 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
-# Tests of compiled choices ask for them: no other campaign is to start compilers on the side.
-os.environ["OUTLAY_COMPILE_AHEAD"] = "never"
+# What a test compiles it compiles itself: the tests already fill all cores.
+os.environ["OUTLAY_COMPILE_CORES"] = "1"
 
 # Some tests edit a module twice within a second: what Python keeps of it tells the time in seconds, and would be stale.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

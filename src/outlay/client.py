@@ -8,17 +8,19 @@ import asyncio
 import fcntl
 import json
 import logging
+import math
 import os
 import random
 import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
 from urllib.parse import quote
 
 import httpx2
@@ -83,6 +85,9 @@ class _Base(Generic[H]):
 
     def _path(self, *parts: object) -> str:
         return path_of(self.campaign, *parts)
+
+    def _post(self, *parts: object, **fields: object) -> Steps[Any]:
+        return self._send("POST", self._path(*parts), fields or None)
 
     def _held(self, said: Json) -> H:
         return self._hand.of(convert(said, Pull), self, self.campaign)
@@ -198,14 +203,13 @@ class Client(_Base[ClientPull]):
         pull. Give a key of your own where the work may be taken up by another process.
         """
         body = _asked(key, ttl, tags, metadata)
-        end = None if timeout is None else time.monotonic() + timeout
+        end = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            left = LOOK if end is None else min(LOOK, max(0.0, end - time.monotonic()))
-            seconds = left if wait else 0.0
+            seconds = min(LOOK, max(0.0, end - time.monotonic())) if wait else 0.0
             try:
                 said = yield from self._send("POST", self._path("ask"), body | {"wait": seconds}, seconds=seconds)
             except NotNow:
-                if not wait or (end is not None and time.monotonic() >= end):
+                if not wait or time.monotonic() >= end:
                     raise
                 continue
             return None if said["ended"] else self._held(said["pulls"][0])
@@ -221,7 +225,7 @@ class Client(_Base[ClientPull]):
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[ClientPull]]:
         """Up to `n` pulls at once; as `Campaign.ask_many`."""
-        said = yield from self._send("POST", self._path("ask"), {"n": n, **_asked(key, ttl, tags, metadata)})
+        said = yield from self._post("ask", n=n, **_asked(key, ttl, tags, metadata))
         return [self._held(each) for each in said["pulls"]]
 
     @sync
@@ -270,39 +274,38 @@ class Client(_Base[ClientPull]):
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made; as `Campaign.cancel`."""
-        yield from self._send("POST", self._path("pulls", number_of("cancel", pull), "cancel"), {"reason": reason})
+        yield from self._post("pulls", number_of("cancel", pull), "cancel", reason=reason)
         settled(pull)
 
     @sync
     def charge(self, pull: AnyPull) -> Steps[None]:
         """Give a pull up, and charge what was set aside for it; as `Campaign.charge`."""
-        yield from self._send("POST", self._path("pulls", number_of("charge", pull), "charge"))
+        yield from self._post("pulls", number_of("charge", pull), "charge")
         settled(pull)
 
     @sync
     def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now; as `Campaign.extend`."""
-        yield from self._send("POST", self._path("pulls", number_of("extend", pull), "extend"), {"ttl": ttl})
+        yield from self._post("pulls", number_of("extend", pull), "extend", ttl=ttl)
 
     @sync
     def amend(
         self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
     ) -> Steps[Receipt]:
         """Correct what was told, on the record; as `Campaign.amend`."""
-        body = {"cost": _money(cost), "reward": None if reward is None else float(reward), "reason": reason}
-        said = yield from self._send("POST", self._path("pulls", number_of("amend", pull), "amend"), body)
+        number, earned = number_of("amend", pull), None if reward is None else float(reward)
+        said = yield from self._post("pulls", number, "amend", cost=_money(cost), reward=earned, reason=reason)
         return convert(said, Receipt)
 
     @sync
     def status(self) -> Steps[Status]:
         """How the campaign stands; as `Campaign.status`."""
         said = yield from self._send("GET", self._path())
-        arms = said["arms"]
-        while said["more_arms"] and len(arms) % PAGE == 0:
-            page = yield from self._send("GET", self._path("arms"), query={"after": len(arms), "limit": PAGE})
-            arms += page["items"]
-            if page["next"] is None:
-                break
+        after = len(said["arms"]) if said["more_arms"] else None
+        while after is not None:
+            page = yield from self._send("GET", self._path("arms"), query={"after": after, "limit": PAGE})
+            said["arms"] += page["items"]
+            after = page["next"]
         return convert(said, Status)
 
     @sync
@@ -315,11 +318,12 @@ class Client(_Base[ClientPull]):
         limit: int | None = None,
     ) -> Steps[list[PullStatus]]:
         """The pulls that fit, in the order in which they were asked for; as `Campaign.pulls`, in a list."""
-        wanted = {name: value for name, value in (("status", status), ("tag", tag), ("key", key)) if value is not None}
+        given = {"status": status, "tag": tag, "key": key}
+        wanted: Json = {name: value for name, value in given.items() if value is not None}
         found: list[PullStatus] = []
         while limit is None or len(found) < limit:
-            some = PAGE if limit is None else min(PAGE, limit - len(found))
-            page = yield from self._send("GET", self._path("pulls"), query={**wanted, "after": after, "limit": some})
+            wanted |= {"after": after, "limit": PAGE if limit is None else min(PAGE, limit - len(found))}
+            page = yield from self._send("GET", self._path("pulls"), query=wanted)
             found += convert(page["items"], list[PullStatus])
             if page["next"] is None:
                 break
@@ -341,17 +345,17 @@ class Client(_Base[ClientPull]):
     @sync
     def set_budget(self, budget: Amount) -> Steps[None]:
         """Change the budget; as `Campaign.set_budget`."""
-        yield from self._send("POST", self._path("budget"), {"budget": _money(budget)})
+        yield from self._post("budget", budget=_money(budget))
 
     @sync
     def set_requests(self, requests: int) -> Steps[None]:
         """Change how many pulls may be made in all; as `Campaign.set_requests`."""
-        yield from self._send("POST", self._path("requests"), {"requests": requests})
+        yield from self._post("requests", requests=requests)
 
     @sync
     def expect_requests(self, requests: int) -> Steps[None]:
         """Say how many requests are still to come; as `Campaign.expect_requests`."""
-        yield from self._send("POST", self._path("expect"), {"requests": requests})
+        yield from self._post("expect", requests=requests)
 
     @sync
     def warm_start(self, samples: Iterable[tuple[str, Amount, float]], key: str | None = None) -> Steps[int]:
@@ -361,49 +365,48 @@ class Client(_Base[ClientPull]):
         learned = 0
         for start in range(0, len(rows), SAMPLES):
             name = key if start == 0 else f"{key}/{start}"  # a part of a log is learned once, too
-            body = {"samples": rows[start : start + SAMPLES], "key": name}
-            learned += (yield from self._send("POST", self._path("warm"), body))["samples"]
+            learned += (yield from self._post("warm", samples=rows[start : start + SAMPLES], key=name))["samples"]
         return learned
 
     @sync
     def add_arm(self, name: str, max_cost: Amount | None = None, cost: float | None = None) -> Steps[None]:
         """Add another arm; as `Campaign.add_arm`."""
-        yield from self._send("POST", self._path("arms"), {"name": name, "max_cost": _money(max_cost), "cost": cost})
+        yield from self._post("arms", name=name, max_cost=_money(max_cost), cost=cost)
 
     @sync
     def disable_arm(self, name: str) -> Steps[None]:
         """Stop pulling an arm; as `Campaign.disable_arm`."""
-        yield from self._send("POST", self._path("arms", name, "disable"))
+        yield from self._post("arms", name, "disable")
 
     @sync
     def enable_arm(self, name: str) -> Steps[None]:
         """Pull a disabled arm again; as `Campaign.enable_arm`."""
-        yield from self._send("POST", self._path("arms", name, "enable"))
+        yield from self._post("arms", name, "enable")
 
     @sync
     def pause(self) -> Steps[None]:
         """Name no arm until `resume`; as `Campaign.pause`."""
-        yield from self._send("POST", self._path("pause"))
+        yield from self._post("pause")
 
     @sync
     def resume(self) -> Steps[None]:
         """Name arms again; as `Campaign.resume`."""
-        yield from self._send("POST", self._path("resume"))
+        yield from self._post("resume")
 
     @sync
     def close(self) -> Steps[None]:
         """End the campaign for good; as `Campaign.close`."""
-        yield from self._send("POST", self._path("close"))
+        yield from self._post("close")
 
     @sync
     def archive(self) -> Steps[None]:
         """Put the campaign away; as `Campaign.archive`."""
-        yield from self._send("POST", self._path("archive"))
+        yield from self._post("archive")
 
     @sync
     def restore(self) -> Steps[None]:
         """Bring back a campaign that was archived; as `Campaign.restore`."""
-        yield from self._send("POST", self._path("restore"))
+        yield from self._post("restore")
 
     def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
@@ -436,16 +439,13 @@ class AsyncClient(_Base[AsyncClientPull]):
     create, tell, tell_many = as_async(Client.create, ""), as_async(Client.tell, ""), as_async(Client.tell_many, "")
     deliver, cancel, charge = as_async(Client.deliver, ""), as_async(Client.cancel, ""), as_async(Client.charge, "")
     extend, amend, status = as_async(Client.extend, ""), as_async(Client.amend, ""), as_async(Client.status, "")
-    pulls, history, warm_start = (
-        as_async(Client.pulls, ""),
-        as_async(Client.history, ""),
-        as_async(Client.warm_start, ""),
-    )
+    pulls, history = as_async(Client.pulls, ""), as_async(Client.history, "")
+    warm_start, add_arm = as_async(Client.warm_start, ""), as_async(Client.add_arm, "")
     set_budget, set_requests = as_async(Client.set_budget, ""), as_async(Client.set_requests, "")
-    expect_requests, add_arm = as_async(Client.expect_requests, ""), as_async(Client.add_arm, "")
+    expect_requests, archive = as_async(Client.expect_requests, ""), as_async(Client.archive, "")
     disable_arm, enable_arm = as_async(Client.disable_arm, ""), as_async(Client.enable_arm, "")
     pause, resume, close = as_async(Client.pause, ""), as_async(Client.resume, ""), as_async(Client.close, "")
-    archive, restore = as_async(Client.archive, ""), as_async(Client.restore, "")
+    restore = as_async(Client.restore, "")
 
     async def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
@@ -490,7 +490,7 @@ class Spool:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
             self._file.write(json.dumps(tell).encode() + b"\n")
-            self._flush()
+            _flush(self._file)
             self._waiting.append(tell)
 
     def some(self, most: int) -> list[Json]:
@@ -499,24 +499,20 @@ class Spool:
 
     def delivered(self, tells: list[Json], results: list[Json]) -> None:
         """These were told, or refused for good; what was refused is kept for people to look at."""
-        refused = [
-            {**tell, "problem": result["problem"]}
-            for tell, result in zip(tells, results, strict=True)
-            if "problem" in result
-        ]
+        pairs = zip(tells, results, strict=True)
+        refused = [{**tell, "problem": result["problem"]} for tell, result in pairs if "problem" in result]
         if refused:
             name = self._path.with_name(f"{self._path.name}.refused")
             _log.error("%d tells from the spool were refused: see %s", len(refused), name)
             with name.open("ab") as file:
                 file.writelines(json.dumps(each).encode() + b"\n" for each in refused)
-                file.flush()
-                os.fsync(file.fileno())
+                _flush(file)
         told = {id(tell) for tell in tells}
         with self._lock:
             self._waiting = [tell for tell in self._waiting if id(tell) not in told]
             if not self._waiting:  # to be told again is harmless, so the file need not shrink line by line
                 self._file.truncate(0)
-                self._flush()
+                _flush(self._file)
 
     def close(self) -> None:
         """Let the file go; what waits is delivered by the next who opens it."""
@@ -533,9 +529,10 @@ class Spool:
         except ValueError:
             raise BadFile(f"{self._path} is no spool") from None
 
-    def _flush(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def path_of(campaign: str, *parts: object) -> str:
@@ -564,8 +561,6 @@ def _money(value: object) -> object:
     >>> _money(Decimal("0.10")), _money(0.1), _money(3)
     ('0.10', '0.1', 3)
     """
-    if isinstance(value, bool):
-        return value
     if isinstance(value, float):
         return repr(float(value))
     return str(value) if isinstance(value, Decimal) else value
@@ -581,12 +576,10 @@ def _plain(value: object) -> int | float:
 
 def _problem(answer: httpx2.Response) -> Json:
     """What is wrong, as the service says it; a proxy in between may say something else."""
-    try:
+    with suppress(msgspec.DecodeError):
         said = msgspec.json.decode(answer.content)
-    except msgspec.DecodeError:
-        said = None
-    if isinstance(said, dict) and isinstance(said.get("code"), str):
-        return said
+        if isinstance(said, dict) and isinstance(said.get("code"), str):
+            return said
     return {"code": f"http_{answer.status_code}", "detail": answer.reason_phrase}
 
 
@@ -597,20 +590,20 @@ def _error(problem: Json, campaign: str, key: str | None = None) -> errors.Outla
     the campaign is paused: ask again in 1 s
     """
     code, detail = problem["code"], problem.get("detail") or problem.get("title", "")
-    if code == "not_now":
-        return errors.NotNow(detail, problem["retry_after"])
-    if code == "pull_over" and problem.get("pull") is not None:
-        over = convert(problem["pull"], Pull)
-        return errors.PullOver(key or "", over.id, over.status, over)
-    if code == "nothing_told":
-        return errors.NothingTold(problem.get("arms") or [])
-    kinds: dict[str, type[errors.OutlayError]] = {
-        "conflict": errors.CampaignConflict,
-        "store_busy": errors.StoreBusy,
-        "store_error": errors.StoreError,
-    }
-    if code in kinds:
-        return kinds[code](detail)
-    if code == "no_campaign":
-        return errors.NoCampaign(f"the service has no campaign {campaign!r}, or the key may not see it")
+    match code:
+        case "not_now":
+            return errors.NotNow(detail, problem["retry_after"])
+        case "pull_over" if problem.get("pull"):
+            over = convert(problem["pull"], Pull)
+            return errors.PullOver(key or "", over.id, over.status, over)
+        case "nothing_told":
+            return errors.NothingTold(problem.get("arms") or [])
+        case "conflict":
+            return errors.CampaignConflict(detail)
+        case "store_busy":
+            return errors.StoreBusy(detail)
+        case "store_error":
+            return errors.StoreError(detail)
+        case "no_campaign":
+            return errors.NoCampaign(f"the service has no campaign {campaign!r}, or the key may not see it")
     return errors.ServiceError(code, detail)

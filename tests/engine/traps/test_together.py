@@ -34,7 +34,6 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was compiled in this process, by label."""
     labels: list[str] = []
     monkeypatch.setattr(Missing, "compile", lambda self: labels.append(self.label))
-    monkeypatch.setenv("OUTLAY_COMPILE_AHEAD", "")
     return labels
 
 
@@ -87,7 +86,7 @@ print(result.pulls.tolist())
 @pytest.mark.soak  # it compiles in processes of its own
 def test_a_first_run(fresh_python: Callable[..., Any], tmp_path: Any) -> None:
     """From an empty cache: one of two policies is compiled by another process, and both play as ever."""
-    cold = fresh_python(COLD, OUTLAY_COMPILE_AHEAD="", OUTLAY_CACHE_DIR=str(tmp_path / "empty")).stdout.splitlines()
+    cold = fresh_python(COLD, OUTLAY_COMPILE_CORES="2", OUTLAY_CACHE_DIR=str(tmp_path / "empty")).stdout.splitlines()
     players: list[Any] = [policies.RoundRobin(), policies.Fixed(1)]
     here = outlay.simulate(catalogue.load("G"), players, [50.0], runs=3)
     assert cold == ["elsewhere True", str(here.pulls.tolist())]

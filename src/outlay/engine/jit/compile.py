@@ -177,11 +177,10 @@ def compile_all(missing: Sequence[Missing], cores: int, report: Callable[[float]
 
     Numba compiles on one core. So other processes compile, too, one loop each, and leave it on disk, where this one
     finds it. This one begins with what no other can compile and with what takes least; whatever goes wrong over there
-    is done again here, where it is told. With $OUTLAY_COMPILE_AHEAD = "never" it does all of it.
+    is done again here, where it is told.
     """
     portable = [each for each in missing if not each.here]
-    allowed = os.environ.get("OUTLAY_COMPILE_AHEAD") != "never"
-    helpers = min(cores, len(missing), len(portable) + 1) - 1 if allowed else 0
+    helpers = min(cores, len(missing), len(portable) + 1) - 1
     started: list[subprocess.Popen[bytes]] = []
     pool = ThreadPoolExecutor(max(helpers, 1), thread_name_prefix="outlay-compile")
     sent: dict[Future[bool], Missing] = {}
@@ -215,9 +214,9 @@ def compile_sent() -> None:
 
 
 def cores_for(workers: int | None) -> int:
-    """How many cores may compile: those of this process, but no more than the user allows to play."""
+    """How many cores may compile: those of this process, but no more than may play, nor than $OUTLAY_COMPILE_CORES."""
     mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(mine, workers or mine)
+    return min(mine, workers or mine, int(os.environ.get("OUTLAY_COMPILE_CORES") or mine))
 
 
 def _things(policy: Policy, arms: tuple[AnyLaw, ...]) -> Things:
