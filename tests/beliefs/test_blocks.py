@@ -98,19 +98,6 @@ def test_remembered_medians_are_never_stale() -> None:
             assert block_medians(blocks.belief(1), groups, min_cost) == pytest.approx(expected, rel=1e-11)
 
 
-def test_remembers_until_a_block_grows() -> None:
-    blocks = stored([(1.0, 1.0)] * 20, Blocks.empty(1))
-    block_medians(blocks.belief(0), 4, 0.1)
-    blocks.scratch[:] = math.nan
-    for _ in range(3):
-        blocks.observe(0, 1.0, 1.0)
-        assert block_medians(blocks.belief(0), 4, 0.1) == (1.0, 1.0)
-        assert np.isnan(blocks.scratch).all()  # nothing was recomputed
-    blocks.observe(0, 1.0, 1.0)
-    block_medians(blocks.belief(0), 4, 0.1)
-    assert not np.isnan(blocks.scratch[:, :4]).any()
-
-
 def test_full_means_the_next_page_is_missing() -> None:
     blocks = Blocks.empty(3)
     pages = len(blocks.pages)

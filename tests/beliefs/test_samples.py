@@ -5,7 +5,7 @@ import pytest
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Samples
-from outlay.beliefs.samples import LEVEL, OF_SIZE, START
+from outlay.beliefs.samples import START
 
 
 def stored(memory: Samples, arm: int) -> list[list[float]]:
@@ -49,13 +49,3 @@ def test_a_full_memory_refuses() -> None:
     grown = memory.enlarged()
     assert not grown.full()
     assert stored(grown, 0) == stored(memory, 0)
-
-
-def test_growing_keeps_what_is_remembered() -> None:
-    memory = Samples.empty(2)
-    memory.arms[1, OF_SIZE], memory.arms[1, LEVEL], memory.remembered[1] = 7, 3, 0.25
-    grown = memory.enlarged()
-    assert grown.arms[1, [OF_SIZE, LEVEL]].tolist() == [7, 3]
-    assert grown.remembered.tolist() == [0.0, 0.25]
-    grown.remembered[1] = 1.0
-    assert memory.remembered[1] == 0.25

@@ -5,7 +5,8 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from outlay import Campaign
@@ -77,6 +78,12 @@ def asked(campaign: Campaign, *given: Any, **named: Any) -> OpenPull:
     pull = campaign.ask(*given, **named)
     assert pull is not None
     return pull
+
+
+def sql(path: Path, statement: str, *values: Any) -> list[Any]:
+    """What a SQLite file answers to who goes past outlay; what that changes is kept."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
 
 
 @contextmanager

@@ -158,19 +158,14 @@ def test_what_is_not_a_pull(pull: Any) -> None:
     assert campaign.status().events == 2
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
-
-
 @pytest.fixture
-def campaign(store: str | None) -> Iterator[Campaign]:
-    with Campaign({"a": 2, "b": None}, 100, store=store, first_pulls=None) as campaign:
+def campaign(memory_or_file: str | None) -> Iterator[Campaign]:
+    with Campaign({"a": 2, "b": None}, 100, store=memory_or_file, first_pulls=None) as campaign:
         yield campaign
 
 
-def test_what_a_campaign_says_of_itself(store: str | None) -> None:
-    with Campaign({"a": 1, "b": None}, 9, RoundRobin(), store, name="spring") as campaign:
+def test_what_a_campaign_says_of_itself(memory_or_file: str | None) -> None:
+    with Campaign({"a": 1, "b": None}, 9, RoundRobin(), memory_or_file, name="spring") as campaign:
         said = campaign.name, campaign.arms, campaign.budget, campaign.policy
         assert said == ("spring", ("a", "b"), 9.0, RoundRobin())
         campaign.add_arm("c")
@@ -180,8 +175,8 @@ def test_what_a_campaign_says_of_itself(store: str | None) -> None:
         for name in ("name", "arms", "budget", "policy"):
             with pytest.raises(AttributeError):
                 setattr(campaign, name, None)
-    if store is not None:
-        with Campaign.open(store, "spring") as again:
+    if memory_or_file is not None:
+        with Campaign.open(memory_or_file, "spring") as again:
             assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, RoundRobin())
 
 
@@ -261,12 +256,12 @@ def test_of_many_tells_which_count(campaign: Campaign) -> None:
     assert all(receipt.duplicate for receipt in campaign.tell_many([(one, 1, 1), (two, 2, 0), (three, 1, 1)]))
 
 
-def test_a_hard_cap_that_no_arm_fits(store: str | None) -> None:
+def test_a_hard_cap_that_no_arm_fits(memory_or_file: str | None) -> None:
     with pytest.raises(BadParameter, match=r"budget of Campaign must be ≥ 50 in hard mode.* cheapest arm; got 5"):
-        Campaign({"a": 50, "b": 60}, 5, mode="hard", store=store)
+        Campaign({"a": 50, "b": 60}, 5, mode="hard", store=memory_or_file)
     with pytest.raises(BadParameter, match="budget of Campaign must be ≥ 7 in hard mode"):
-        Campaign(["a"], 5, mode="hard", reservation=7, store=store)
-    with Campaign({"a": 50, "b": None}, 5, mode="hard", store=store) as campaign:
+        Campaign(["a"], 5, mode="hard", reservation=7, store=memory_or_file)
+    with Campaign({"a": 50, "b": None}, 5, mode="hard", store=memory_or_file) as campaign:
         assert campaign.ask().arm == "b"  # type: ignore[union-attr]
 
 
@@ -280,9 +275,9 @@ def test_after_disconnect_nothing_is_taken(campaign: Campaign) -> None:
     campaign.disconnect()
 
 
-def test_who_waits_hears_of_the_end(store: str | None) -> None:
+def test_who_waits_hears_of_the_end(memory_or_file: str | None) -> None:
     heard: list[Exception] = []
-    campaign = Campaign(["a"], 5, store=store)
+    campaign = Campaign(["a"], 5, store=memory_or_file)
 
     def wait() -> None:
         try:

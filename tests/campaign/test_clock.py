@@ -54,19 +54,6 @@ def charged(ledger: Any) -> int:
     return int(ledger.state().spent)
 
 
-def test_a_laptop_that_slept_lets_its_pulls_expire(ledger: Callable[[Times], Any]) -> None:
-    """The steady clock knows of it."""
-    times = Times()
-    kept = ledger(times)
-    kept.transact([e.Ask()])
-    times.pass_by(8 * HOUR)
-    assert charged(kept) == 7
-    (reply,) = kept.transact([e.Tell(2, 3, 0.5)])
-    assert reply.late
-    assert kept.state().spent == 3
-    kept.close()
-
-
 def test_a_clock_set_ahead_lets_nothing_expire_at_once(ledger: Callable[[Times], Any]) -> None:
     """One leap of a day, by mistake, had every pull under way expire and be charged."""
     times = Times()

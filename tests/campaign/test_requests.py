@@ -15,13 +15,8 @@ from tests.campaign.checker import checked
 from tests.campaign.worker import Workers, together
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
-
-
-def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store: str | None) -> None:
-    campaign = Campaign({"a": 1}, 100, store=store, requests=2)
+def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(memory_or_file: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, store=memory_or_file, requests=2)
     first, second = campaign.ask_many(2)
     with pytest.raises(NotNow, match="all that is left of 2 requests is under way"):
         campaign.ask()
@@ -37,8 +32,8 @@ def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(store:
     assert campaign.status().used == 3
 
 
-def test_a_forecast_paces_and_refuses_nothing(store: str | None) -> None:
-    campaign = Campaign({"a": 1}, 100, "Ration", store, name="paced")
+def test_a_forecast_paces_and_refuses_nothing(memory_or_file: str | None) -> None:
+    campaign = Campaign({"a": 1}, 100, "Ration", memory_or_file, name="paced")
     assert campaign.status().outlook is None
     campaign.expect_requests(2)
     for _ in range(5):

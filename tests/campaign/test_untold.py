@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,6 @@ from tests.campaign.busy import asked
 from tests.campaign.checker import checked
 
 WHY = "nobody told what a pull of 'a' or 'b' cost"
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
 
 
 def given_up(campaign: Campaign, most: int = 100) -> int:
@@ -33,13 +27,13 @@ def given_up(campaign: Campaign, most: int = 100) -> int:
 
 
 @pytest.mark.parametrize(("first_pulls", "pulls"), [(1, 2), (3, 6), (None, 100)])
-def test_pulls_that_nobody_tells_are_few(store: str | None, first_pulls: int | None, pulls: int) -> None:
-    with Campaign(["a", "b"], 10, store=store, first_pulls=first_pulls) as campaign:
+def test_pulls_that_nobody_tells_are_few(memory_or_file: str | None, first_pulls: int | None, pulls: int) -> None:
+    with Campaign(["a", "b"], 10, store=memory_or_file, first_pulls=first_pulls) as campaign:
         assert given_up(campaign) == pulls
         assert campaign.status().spent == 0
-    if store is not None:
-        checked(store)
-        assert verify(store).ok
+    if memory_or_file is not None:
+        checked(memory_or_file)
+        assert verify(memory_or_file).ok
 
 
 def test_samples_from_elsewhere_say_what_an_arm_costs() -> None:
@@ -50,13 +44,13 @@ def test_samples_from_elsewhere_say_what_an_arm_costs() -> None:
         assert pull.reserved == 4
 
 
-def test_who_waits_hears_of_it_instead_of_waiting_for_ever(store: str | None) -> None:
+def test_who_waits_hears_of_it_instead_of_waiting_for_ever(memory_or_file: str | None) -> None:
     def work(campaign: Campaign) -> Iterator[int]:
         for pull in campaign:
             yield pull.id
             pull.charge()
 
-    with Campaign(["a", "b"], 10, store=store) as campaign:
+    with Campaign(["a", "b"], 10, store=memory_or_file) as campaign:
         worked = work(campaign)
         assert [next(worked), next(worked)] == [2, 4]
         with pytest.raises(NothingTold, match=WHY):

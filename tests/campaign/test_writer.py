@@ -25,11 +25,6 @@ from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/a.db"
-
-
 class Word(str):
     """A string that behaves badly."""
 

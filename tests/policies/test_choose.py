@@ -5,7 +5,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
@@ -13,7 +12,7 @@ from outlay.beliefs import Belief, Lead, Moments, SequentialMoments
 from outlay.engine.jit.numba_types import register
 from outlay.formulas.argmax import best_of_opened
 from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_of_opened
-from outlay.policies import Fixed, Now, RoundRobin, best_by_sample, best_by_score
+from outlay.policies import best_by_sample, best_by_score
 from outlay.usercode import Reach
 
 INF, NAN = math.inf, math.nan
@@ -57,28 +56,6 @@ def best(scores: list[float], pulls: list[int], function: Any = best_by_score) -
     return int(function(Listed(np.array(scores)), memory, np.array(pulls, dtype=np.int64), 1.0))
 
 
-@pytest.mark.parametrize(
-    ("scores", "pulls", "arm"),
-    [
-        ([1.0, 3.0, 2.0], [0, 9, 0], 1),
-        ([INF, INF, INF], [1, 0, 0], 1),
-        ([INF, INF, INF], [2, 2, 2], 0),
-        ([5.0, INF, INF], [0, 7, 3], 2),
-        ([2.0, 2.0, 1.0], [4, 3, 0], 1),
-        ([NAN, -5.0], [0, 9], 1),
-        ([-5.0, NAN], [9, 0], 0),
-        ([NAN, NAN, NAN], [3, 1, 1], 1),
-        ([NAN, -INF], [1, 0], 1),
-        ([-INF, -INF, -INF], [5, 4, 4], 1),
-        ([-INF, -1e308, -INF], [0, 4, 0], 1),
-        ([0.0, -0.0], [1, 0], 1),
-    ],
-)
-def test_ties_go_to_the_fewest_pulls_then_the_lowest_index(scores: list[float], pulls: list[int], arm: int) -> None:
-    assert best(scores, pulls) == arm
-    assert best(scores, pulls, compiled(best_by_score)) == arm
-
-
 def test_every_small_case_against_sorting() -> None:
     values = [-INF, 0.0, 1.0, INF, NAN]
     fast = compiled(best_by_score)
@@ -98,14 +75,6 @@ def test_samples_are_drawn_in_the_order_of_the_arms() -> None:
         expected = int(np.argmax(2.0 * third.standard_normal(4) + np.arange(4)))
         assert best_by_sample(Shaken(2.0), memory, pulls, 1.0, one) == expected
         assert fast(Shaken(2.0), memory, pulls, 1.0, other) == expected
-
-
-def test_fixed_and_in_turn() -> None:
-    memory, rng = Moments.empty(3), np.random.default_rng(0)
-    for pulls in range(7):
-        now = Now(pulls, math.log(max(pulls, 1)), 0.5 * pulls)
-        assert Fixed(2).choose(memory, now, rng) == 2 == compiled(Fixed.choose)(Fixed(2), memory, now, rng)
-        assert RoundRobin().choose(memory, now, rng) == pulls % 3
 
 
 def test_a_fresh_arm_comes_before_others_of_its_excess() -> None:

@@ -142,25 +142,6 @@ def between(one: Lead, other: Lead, weights: Array) -> Lead:
     return Lead(*(np.array(one) + weights * (np.array(other) - np.array(one))).tolist())
 
 
-def test_what_is_enough() -> None:
-    """Nothing speaks against an arm of the leader's rate, so that its excess is what would be enough, less than 0."""
-    memory = PooledMoments.empty(5)
-    memory.observe(0, 1.0, 1.0)
-    for ahead in (0.01, 3.0, 9.9, 10.1, 20.0):
-        lead = memory.lead(0)._replace(spend=math.exp(ahead))
-        dearer = lead._replace(price=math.exp(-2.0), spend=math.exp(ahead - 1.5))
-        expected: dict[Any, float] = {
-            KLRate("plus"): math.log(1 + math.exp(ahead) / 5),
-            KLRate("half"): max(ahead / 2, ahead - 5),
-            KLRate("one"): ahead,
-            Frugal(): max(0.3 * ahead, ahead - 7),
-            Frugal(0.2, 0.5): max(0.2 * ahead, ahead - 0.5),
-        }
-        for policy, enough in expected.items():
-            assert policy.excess(memory.belief(0), lead, lead) == pytest.approx(-enough, rel=1e-12)
-        assert Frugal().excess(memory.belief(0), dearer, dearer) == pytest.approx(-expected[Frugal()], rel=1e-12)
-
-
 def test_samples_are_weighed_up_to_a_thousand_of_an_arm() -> None:
     policy, closed, rng = KLRate("one", "sample"), KLRate("one", "closed"), np.random.default_rng(6)
     memory = policy.memory(2)
@@ -182,14 +163,3 @@ def test_exact_evidence_is_never_less_than_what_the_first_samples_say() -> None:
     enough = math.log(lead.spend / 26)
     kept = 20 * math.log(1 + lead.rate * (1 - 1e-9))
     assert policy.excess(memory.belief(0), lead, lead) == pytest.approx(kept - enough, rel=1e-9)
-
-
-def test_a_reward_above_the_bound_takes_its_place() -> None:
-    rng = np.random.default_rng(9)
-    told, learnt = KLRate(reward_bound=0.5), KLRate(reward_bound=3.0)
-    memory = told.memory(2)
-    for arm, reward in ((0, 3.0), (0, 1.0), (1, 0.1), (0, 2.0), (1, 0.3)):
-        memory.observe(arm, rng.uniform(0.5, 1.5), reward)
-    lead = memory.lead(0)
-    assert told.excess(memory.belief(1), lead, lead) == learnt.excess(memory.belief(1), lead, lead)
-    assert learnt.excess(memory.belief(1), lead, lead) > KLRate(reward_bound=4.0).excess(memory.belief(1), lead, lead)

@@ -8,18 +8,16 @@ from array import array
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from outlay import Problem, arms, policies, simulate
-from outlay.beliefs import Belief
+from outlay import parameters, policies
 from outlay.errors import BadParameter
-from outlay.parameters import Parameters, choice, derived, equal, number
-from outlay.policies import UCBB1, UCBB2, UCBM1, CatoniRate, Fieller, FiellerKnown, Fixed, baselines
-from outlay.policies.baselines import CUCB
-from outlay.policies.protocol import as_data, method_of, wants_budget
+from outlay.parameters import Parameters, choice, equal, number
+from outlay.policies import UCBB1, UCBB2, UCBM1, CatoniRate, Fixed, baselines
+from outlay.policies.protocol import as_data, wants_budget
 
 MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.1], "var_reward": [0.09, 0.2], "cov": [0.0, -0.05]}
 BOUNDS: dict[str, Any] = {"cost_bound": 2.0, "reward_bound": 3.0}
@@ -154,31 +152,11 @@ def test_nothing_can_be_changed(name: str) -> None:
     for key in [*GIVEN[name], "nonsense"]:
         with pytest.raises(AttributeError):
             setattr(policy, key, 1.0)
+        with pytest.raises(AttributeError):
+            delattr(policy, key)
     for value in [*policy, *policy.arguments().values()]:
         assert not isinstance(value, np.ndarray) or not value.flags.writeable
     assert policy == made(name)
-
-
-@of_each
-def test_the_tuple_holds_what_can_be_compiled(name: str) -> None:
-    policy = made(name)
-    assert isinstance(policy, Parameters)
-    assert len(policy) == len(policy._fields) > 0
-    fields: list[Any] = list(policy)
-    for value in fields:
-        assert type(value) in (float, int, bool) or value.dtype == np.float64
-    assert method_of(policy) is not None
-
-
-def test_what_stands_beside_the_tuple_has_a_field_that_formulas_read() -> None:
-    assert policies.UCBB1(**MOMENTS).chosen_factor == 0.5
-    assert policies.Fieller().plugin is False
-    assert policies.Fieller(form="plugin").plugin is True
-    assert policies.CatoniRate().known_var_cost.tolist() == [math.inf]
-    assert policies.CatoniRate(1.0, **MOMENTS).known_var_cost.tolist() == MOMENTS["var_cost"]
-    for kind in (policies.baselines.EpsilonFirst, policies.baselines.KUBE, policies.baselines.PDBwK):
-        assert kind().known_budget == math.inf
-        assert kind(budget=7).known_budget == 7.0
 
 
 SENTENCES: list[tuple[Callable[[], Any], str]] = [
@@ -222,43 +200,10 @@ def test_every_parameter_is_checked(name: str) -> None:
                     policies.BY_NAME[name](**{**GIVEN[name], key: value})
 
 
-def test_number_of_arms_accepted() -> None:
-    UCBB1(1, 1, 0).check(7)
-    UCBB1([1, 1], 1, 0).check(2)
-    UCBM1([1, 1], 1, 0).check(2)
-    Fixed(2).check(3)
-    baselines.BKLUCB([0.5, 1.0]).check(2)
-    policies.Ration(costs=[1.0, 2.0]).check(2)
-    FiellerKnown([1, 1], 1, 0).check(2)
-    CatoniRate().check(7)
-    CatoniRate(1, [1, 1], 1, 0).check(2)
-
-
 def test_rounding_may_push_the_covariance_to_its_limit() -> None:
     assert UCBB1(0.1, 0.1, 0.1 + 1e-16).cov[0] > 0.1
     assert UCBB1(0.01, 0.09, 0.1 * 0.3).cov[0] == 0.1 * 0.3
     assert UCBB1(1e-300, 1e-300, 1e-300).cov[0] == 1e-300  # the products would underflow
-
-
-def test_a_variance_factor_left_open_is_chosen_anew() -> None:
-    policy = UCBB1(0.04, 0.09, 0.05)
-    assert policy.chosen_factor == 0.5
-    assert policy.variance_factor is None
-    assert "variance_factor=None" in repr(policy)
-    bounded = policy._replace(cost_bound=1.0, reward_bound=1.0)
-    assert bounded == UCBB1(0.04, 0.09, 0.05, cost_bound=1.0, reward_bound=1.0)
-    assert bounded.chosen_factor == 2.0
-    assert bounded.variance_factor is None
-    given = UCBB1(0.04, 0.09, 0.05, variance_factor=0.5)
-    assert given._replace(cost_bound=1.0).variance_factor == given._replace(cost_bound=1.0).chosen_factor == 0.5
-    assert "variance_factor=0.5" in repr(given)
-
-
-def test_a_form_is_spoken_of_by_its_name() -> None:
-    assert Fieller().form == "student"
-    assert repr(Fieller()) == "Fieller(alpha=1.0, form='student')"
-    assert Fieller()._replace(form="plugin") == Fieller(form="plugin") != Fieller()
-    assert Fieller(form="plugin")._replace(alpha=2.0).arguments() == {"alpha": 2.0, "form": "plugin"}
 
 
 NO_NUMBERS: list[Any] = [
@@ -308,93 +253,30 @@ def test_given_arrays_are_copied() -> None:
     assert policy.var_cost.tolist() == [0.04, 0.05]
 
 
-class Base(Parameters):
-    width: float = number(default=1.0)
-    depth: float = number(default=7.0)
+MISTAKES = {
+    "class Shadowed(CUCB): alpha = 0.5": "alpha of Shadowed is a parameter: declare it anew",
+    "class Method(CUCB): alpha = lambda self: 0.5": "alpha of Method is a parameter: declare it anew",
+    "class Late(Fieller): needed: float = number()": "needed of Late needs a default, since alpha, which is before it",
+    "class Bare(Parameters): width: float": "width of Bare is not declared: write width",
+    "class Taken(Parameters): arguments: float = number()": "arguments cannot be the name of a parameter of Taken",
+    "number(over=1)": "a limit of a parameter is one of above, at_least, below, at_most; got over",
+    "class Unset(Parameters): size: float = derived()\nUnset()": "complete of Unset must set size, which it declares",
+}
 
 
-class Optional(Base):
-    width: float | None = number(default=None)  # type: ignore[assignment]
-
-    known: float = derived(lambda given: 1.0 if given.width is None else given.width)
-
-
-def test_a_field_that_leaves_the_tuple_reads_what_was_given() -> None:
-    assert (Optional(3.0).width, Optional().width, Optional(3.0).known, Optional(3.0).depth) == (3.0, None, 3.0, 7.0)
-    assert Optional(3.0) != Optional(4.0)
-    assert Optional(3.0)._replace(width=None) == Optional()
+@pytest.mark.parametrize("source", MISTAKES)
+def test_a_mistake_in_a_declaration_is_a_sentence(source: str) -> None:
+    with pytest.raises(TypeError, match=f"^{MISTAKES[source]}"):
+        exec(source, {**vars(parameters), **NAMES})
 
 
-def test_nothing_can_be_deleted() -> None:
-    policy = Fieller(form="plugin")
-    with pytest.raises(AttributeError):
-        del policy.form
-    assert repr(policy) == "Fieller(alpha=1.0, form='plugin')"
-
-
-def shadowed() -> type:
-    class Shadowed(CUCB):
-        alpha = 0.5
-
-    return Shadowed
-
-
-def method() -> type:
-    class Method(CUCB):
-        def alpha(self) -> float:  # type: ignore[misc, override]
-            return 0.5
-
-    return Method
-
-
-def late() -> type:
-    class Late(Fieller):
-        needed: float = number()  # type: ignore[misc]
-
-    return Late
-
-
-def bare() -> type:
-    class Bare(Parameters):
-        width: float
-
-    return Bare
-
-
-def taken() -> type:
-    class Taken(Parameters):
-        arguments: float = number()  # type: ignore[assignment]
-
-    return Taken
-
-
-def misspelt() -> Any:
-    return number(over=1)
-
-
-def unset() -> Any:
-    class Unset(Parameters):
-        width: float = number()
-        size: float = derived()
-
-    return Unset(1.0)
-
-
-@pytest.mark.parametrize(
-    ("made", "sentence"),
-    [
-        (shadowed, "alpha of Shadowed is a parameter: declare it anew"),
-        (method, "alpha of Method is a parameter: declare it anew"),
-        (late, "needed of Late needs a default, since alpha, which is before it, has one"),
-        (bare, "width of Bare is not declared: write width"),
-        (taken, "arguments cannot be the name of a parameter of Taken"),
-        (misspelt, "a limit of a parameter is one of above, at_least, below, at_most; got over"),
-        (unset, "complete of Unset must set size, which it declares as derived"),
-    ],
-)
-def test_a_mistake_in_a_declaration_is_a_sentence(made: Callable[[], object], sentence: str) -> None:
-    with pytest.raises(TypeError, match=f"^{sentence}"):
-        made()
+def test_a_variance_factor_left_open_is_chosen_anew() -> None:
+    policy = UCBB1(0.04, 0.09, 0.05)
+    bounded = policy._replace(cost_bound=1.0, reward_bound=1.0)
+    assert bounded == UCBB1(0.04, 0.09, 0.05, cost_bound=1.0, reward_bound=1.0)
+    assert (policy.variance_factor, bounded.variance_factor) == (None, None)
+    assert (policy.chosen_factor, bounded.chosen_factor) == (0.5, 2.0)
+    assert policy._replace(variance_factor=0.7, cost_bound=1.0).chosen_factor == 0.7
 
 
 def test_constants_of_a_class_are_no_parameters() -> None:
@@ -405,36 +287,6 @@ def test_constants_of_a_class_are_no_parameters() -> None:
         kind: str = choice("a", "b", default="a")
 
     assert Constants().arguments() == {"width": 1.0, "kind": "a"}
-
-
-class Mine(NamedTuple):
-    """The ten lines that a user writes."""
-
-    width: float = 1.0
-    budget: float = math.inf
-
-    def score(self, belief: Belief, log_n: float) -> float:
-        if belief.pulls == 0 or belief.mean_cost <= 0.0:
-            return math.inf
-        return (belief.mean_reward + self.width * math.sqrt(log_n / belief.pulls)) / belief.mean_cost
-
-
-class Bare(NamedTuple):
-    """A user's policy without parameters."""
-
-    def score(self, belief: Belief, log_n: float) -> float:
-        return -float(belief.pulls) - 0.0 * log_n
-
-
-@pytest.mark.interpreted
-def test_a_named_tuple_of_a_user_is_a_policy() -> None:
-    problem = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 0.5)])
-    assert wants_budget(Mine())
-    assert not wants_budget(Bare())
-    result = simulate(problem, {"mine": Mine(0.5), "bare": Bare()}, budgets=[10.0, 20.0], runs=1)
-    assert (result.pulls[0, 0, :, 0] > result.pulls[0, 0, :, 1]).all()
-    assert result.pulls[1, 0].tolist() == [[6, 5], [11, 10]]
-    assert as_data(Mine())["parameters"] == {"width": 1.0, "budget": math.inf}
 
 
 def test_a_budget_is_asked_for_by_name() -> None:

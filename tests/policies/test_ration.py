@@ -1,23 +1,21 @@
 """Ration: the whole choice against a slow twin, at the ends of its range against Thrifty, and what it must not do."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from tests.policies import slow_ration as slow
-from tests.policies.baselines.test_choices import play, tables
 from tests.policies.slow_kl_rate import Pairs
 from tests.policies.tapes import TAPES, Tape, constants, each_tape, nothing
 
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
-from outlay.beliefs import HullMoments, SequentialMoments
-from outlay.engine.jit.numba_types import OPTIONS, coerced, register
+from outlay.beliefs import HullMoments
+from outlay.engine.oracle import trace
 from outlay.formulas.argmax import Now, best_of_opened, log_of
 from outlay.policies import Ration, Thrifty
-from outlay.policies.protocol import memory_of
-from outlay.usercode import Reach
 
 ARMS = 4
 LIMITS: list[dict[str, Any]] = [
@@ -71,21 +69,29 @@ def test_choices_equal_the_slow_twin(tape: Tape) -> None:
     assert sure > 0.6 * of
 
 
-@pytest.mark.parametrize(
-    "given", [LIMITS[0], *(pytest.param(given, marks=pytest.mark.soak) for given in LIMITS[1:])], ids=repr
-)
-def test_compiled_runs_equal_interpreted_ones(given: dict[str, Any]) -> None:
-    policy = Ration(**given)
-    for function in Reach(Ration, HullMoments, SequentialMoments, log_of).functions:
-        register(function)
-    fast: Any = numba.njit(**OPTIONS)(play)
-    for seed, table in enumerate(tables(0)):
-        chosen = np.zeros((2, len(table)), np.int64)
-        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
-        play(policy, memory_of(policy, ARMS), one, table, chosen[0])
-        fast(coerced(policy), memory_of(policy, ARMS), other, table, chosen[1])
-        assert np.array_equal(chosen[0], chosen[1])
-        assert one.bit_generator.state == other.bit_generator.state
+POINTS = [(0.2, 0.2), (0.4, 0.45), (4.0, 0.75), (19.0, 0.95), (19.0, 0.92)]
+GAUSSIAN = Problem([Gaussian(cost, reward, cost / 2.0, 0.5) for cost, reward in POINTS])
+
+
+def test_compiled_runs_equal_interpreted_ones() -> None:
+    told = Ration(costs=[0.2, 0.4, 4.0, 19.0, 19.0], reward_bound=1.0)
+    for policy in (Ration(), Ration(slope=0.7), told):
+        for budget, requests in ((300.0, 60), (1000.0, 80), (60.0, 150), (math.inf, 120), (200.0, None)):
+            result = simulate(GAUSSIAN, policy, [budget], requests=requests, runs=2, seed=1, progress=False)
+            for run in range(2):
+                steps = trace(GAUSSIAN, policy, budget, seed=1, run=run, requests=requests)
+                pulls = np.bincount([step.arm for step in steps], minlength=len(POINTS))
+                assert pulls.tolist() == result.pulls[0, run, 0].tolist(), (policy, budget, requests)
+
+
+def test_the_reserve_does_not_make_requests_worthless_near_the_end() -> None:
+    """Two dear arms that are nearly as good take many pulls to compare; the cheapest, a bad one, has a good rate.
+
+    With three times that kept to the last request, the end of a run compared arms by their rates: 115 pulls of the
+    first arm on average. Its mean here has a standard error of about 4.
+    """
+    result = simulate(GAUSSIAN, Ration(), [200_000.0], requests=20_000, runs=200, seed=3, progress=False)
+    assert result.pulls[0, :, 0, 0].mean() < 70.0
 
 
 def one_budget(policy: Thrifty, memory: Any, n: int, rng: np.random.Generator) -> int:
@@ -119,53 +125,55 @@ def test_with_requests_to_spare_it_is_thrifty(
                 break
 
 
-def learnt(points: list[tuple[float, float]], pulls: int) -> HullMoments:
-    memory = HullMoments.empty(len(points))
-    for arm, (cost, reward) in enumerate(points):
-        memory.add_expected(arm, pulls, cost, reward)
-    return memory
+def play(policy: Ration, memory: HullMoments, end: int, outcome: Callable[[int], tuple[float, float]]) -> list[int]:
+    """Choose and observe up to so many pulls, or until the budget is spent; how often each arm was chosen."""
+    rng, made, counts = np.random.default_rng(0), int(memory.pulls.sum()), [0] * len(memory.pulls)
+    spent = float(memory.pulls @ memory.costs)
+    while made < end and spent < policy.known_budget - 1e-9:
+        arm = policy.choose(memory, Now(made, log_of(made), spent), rng)
+        cost, reward = outcome(arm)
+        memory.observe(arm, cost, reward)
+        made, spent, counts[arm] = made + 1, spent + cost, counts[arm] + 1
+    return counts
+
+
+THREE, REFUNDED = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], [(0.0, 0.2), (0.5, 0.8), (-0.2, 0.1)]
 
 
 @pytest.mark.parametrize(
     ("points", "c", "arms"),
     [
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 0.05, {0}),
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 0.1, {0}),
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 0.25, {0, 1}),
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 0.4, {1}),
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 0.7, {1, 2}),
-        ([(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)], 2.0, {2}),
-        ([(0.0, 0.2), (0.5, 0.8), (-0.2, 0.1)], 0.1, {1, 2}),
-        ([(0.0, 0.2), (0.5, 0.8), (-0.2, 0.1)], 0.6, {1}),
+        *((THREE, 0.05, {0}), (THREE, 0.1, {0}), (THREE, 0.25, {0, 1}), (THREE, 0.4, {1}), (THREE, 0.7, {1, 2})),
+        *((THREE, 2.0, {2}), (REFUNDED, 0.1, {1, 2}), (REFUNDED, 0.6, {1})),
     ],
 )
 def test_it_plays_the_edge_and_uses_up_both(points: list[tuple[float, float]], c: float, arms: set[int]) -> None:
     """Constant arms that are known: from then on only those of the edge, in the right proportion."""
-    n, rng = 1000, np.random.default_rng(0)
-    memory, spent, start = learnt(points, 100), 0.0, 100 * len(points)
-    policy = Ration(budget=c * n, requests=n + start)
-    counts = np.zeros(len(points), int)
-    for k in range(n):
-        arm = policy.choose(memory, Now(start + k, log_of(start + k), spent), rng)
-        memory.observe(arm, *points[arm])
-        spent += points[arm][0]
-        counts[arm] += 1
-        if spent > c * n - 1e-9:
-            break
-    assert {arm for arm in range(len(points)) if counts[arm] > 2} == arms
-    assert spent == pytest.approx(n * min(c, max(points[arm][0] for arm in arms)), abs=1.0)
+    memory = HullMoments.empty(3)
+    for arm, (cost, reward) in enumerate(points):
+        memory.add_expected(arm, 100, cost, reward)
+    before = 100.0 * sum(cost for cost, _ in points)
+    counts = play(Ration(budget=before + c * 500, requests=800), memory, 800, points.__getitem__)
+    assert {arm for arm in range(3) if counts[arm] > 2} == arms
+    spent = sum(count * cost for count, (cost, _) in zip(counts, points, strict=True))
+    assert spent == pytest.approx(500 * min(c, max(points[arm][0] for arm in arms)), abs=1.0)
 
 
 def test_a_pull_that_nobody_can_afford_is_never_opened() -> None:
     """With costs and a bound told: an arm whose dues are as much as any reward can be cannot be better."""
-    policy = Ration(costs=[0.1, 0.2, 50.0], reward_bound=1.0, budget=100.0, requests=500)
-    memory, rng, spent = policy.memory(3), np.random.default_rng(0), 0.0
-    for n in range(500):
-        arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
-        memory.observe(arm, (0.1, 0.2, 50.0)[arm], float(rng.random() < (0.5, 0.6, 1.0)[arm]))
-        spent += (0.1, 0.2, 50.0)[arm]
-    assert memory.belief(2).pulls == 0
-    assert min(memory.belief(arm).pulls for arm in (0, 1)) > 0
+    policy, rng = Ration(costs=[0.1, 0.2, 50.0], reward_bound=1.0, budget=100.0, requests=300), np.random.default_rng(0)
+    rewards: Callable[[int], float] = lambda arm: float(rng.random() < (0.5, 0.6, 1.0)[arm])  # noqa: E731
+    counts = play(policy, policy.memory(3), 300, lambda arm: ((0.1, 0.2, 50.0)[arm], rewards(arm)))
+    assert counts[2] == 0 < min(counts[:2])
+
+
+def test_opens_few_of_many_arms_when_money_is_short() -> None:
+    """A budget that would not buy a pull of each arm: most of it must go to the best of those seen."""
+    policy = Ration(budget=40.0, requests=10_000)
+    memory = policy.memory(100)
+    counts = play(policy, memory, 100, lambda arm: (1.0, 0.2 + arm / 200))
+    assert 2 < memory.opened() < 25
+    assert counts[int(np.argmax(memory.rewards))] > 10
 
 
 def test_an_arm_without_its_large_rewards_yet_is_not_dropped() -> None:
@@ -180,48 +188,14 @@ def test_an_arm_without_its_large_rewards_yet_is_not_dropped() -> None:
         assert policy.choose(memory, Now(n, log_of(n), float(n)), rng) == arm
 
 
-def test_opens_few_of_many_arms_when_money_is_short() -> None:
-    """A budget that would not buy a pull of each arm: most of it must go to the best of those seen."""
-    rng = np.random.default_rng(1)
-    policy, spent = Ration(budget=40.0, requests=10_000), 0.0
-    memory, n = policy.memory(100), 0
-    while spent <= 40.0:
-        arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
-        memory.observe(arm, 1.0, 0.2 + arm / 200)
-        spent, n = spent + 1.0, n + 1
-    assert 2 < memory.opened() < 25
-    best = max(range(100), key=lambda k: memory.rewards[k])
-    assert memory.belief(best).pulls > 10
-
-
 def test_one_failure_beside_a_steady_arm_does_not_end_an_arm() -> None:
     """An arm that always pays 0.2 for nothing leads: then no reward above its own was seen, and none varied.
 
     A good arm that fails at first must be tried again, though all pulls of the leader are alike.
     """
     for failures in (1, 2):
-        policy, rng = Ration(budget=600.0, requests=1000), np.random.default_rng(0)
         memory = HullMoments.empty(2)
         for _ in range(failures):
             memory.observe(1, 0.5, 0.0)
         memory.add_expected(0, 1, 0.0, 0.2)
-        spent, tries = 0.5 * failures, 0
-        for n in range(failures + 1, 600):
-            arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
-            tries += arm == 1
-            if arm == 1:
-                break
-            memory.observe(0, 0.0, 0.2)
-        assert tries == 1
-
-
-def test_the_reserve_does_not_make_requests_worthless_near_the_end() -> None:
-    """Two dear arms that are nearly as good take many pulls to compare; the cheapest, a bad one, has a good rate.
-
-    With three times that kept to the last request, the end of a run compared arms by their rates: 115 pulls of the
-    first arm on average. Its mean here has a standard error of about 4.
-    """
-    points = [(0.2, 0.2), (0.4, 0.45), (4.0, 0.75), (19.0, 0.95), (19.0, 0.92)]
-    problem = Problem([Gaussian(cost, reward, cost / 2.0, 0.5) for cost, reward in points])
-    result = simulate(problem, Ration(), [200_000.0], requests=20_000, runs=200, seed=3, progress=False)
-    assert result.pulls[0, :, 0, 0].mean() < 70.0
+        assert play(Ration(budget=600.0, requests=1000), memory, 600, [(0.0, 0.2), (0.5, 0.0)].__getitem__)[1] > 0

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.beliefs.compiled import compiled
 from tests.policies import slow
 
@@ -126,14 +124,6 @@ def test_ucb_m1_equals_the_slow_twin(seed: int) -> None:
     assert finite > 30
 
 
-def test_default_variance_factor() -> None:
-    assert UCBB1(1.0, 1.0, 0.0).variance_factor is None
-    assert UCBB1(1.0, 1.0, 0.0).chosen_factor == 0.5
-    assert UCBB1(1.0, 1.0, 0.0, cost_bound=1.0).chosen_factor == 2.0
-    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0).chosen_factor == 2.0
-    assert UCBB1(1.0, 1.0, 0.0, reward_bound=1.0, variance_factor=0.7).chosen_factor == 0.7
-
-
 def beliefs(rng: np.random.Generator, count: int) -> list[tuple[Belief, float]]:
     """Beliefs of every size and sign, edges included, and a log n for each."""
 
@@ -186,26 +176,6 @@ def test_scores_only_rise_with_log_n(policy: Any) -> None:
         assert all(a <= b for a, b in itertools.pairwise(scores)), (belief, steps)
 
 
-@given(
-    mean_cost=st.floats(1e-3, 1e3), mean_reward=st.floats(-1e3, 1e3), pulls=st.integers(1, 10**9),
-    log_n=st.floats(0, 37), scale=st.sampled_from([0.25, 2.0, 1024.0]),
-)  # fmt: skip
-@settings(max_examples=200)
-def test_scores_have_the_units_of_a_rate(
-    mean_cost: float, mean_reward: float, pulls: int, log_n: float, scale: float
-) -> None:
-    """Costs in another unit (a power of two, so exactly): the score is per that unit."""
-    belief = Belief(0, pulls, mean_cost, mean_reward, 0.04, 0.09, 0.03)
-    scaled = Belief(0, pulls, mean_cost * scale, mean_reward, 0.04 * scale**2, 0.09, 0.03 * scale)
-    pairs: list[tuple[Any, Any]] = [
-        (UCBB1(0.04, 0.09, 0.03), UCBB1(0.04 * scale**2, 0.09, 0.03 * scale)),
-        (UCBB2(1.0, 1.0), UCBB2(scale, 1.0)),
-        (UCBB2C(1.0, 1.0, 1.0), UCBB2C(scale, 1.0, 1.0 / scale)),
-    ]
-    for policy, other in pairs:
-        assert other.score(scaled, log_n) * scale == pytest.approx(policy.score(belief, log_n), rel=1e-12)
-
-
 def test_infinite_scores() -> None:
     belief = Belief(0, 100, 1.0, 1.0, 0.0, 0.0, 0.0)
     exact = UCBB1(0.0, 0.0, 0.0)
@@ -217,16 +187,6 @@ def test_infinite_scores() -> None:
     edge = 2 * 0.21875 * 0.21875  # with α = 4, ln n = 4, T = 16: η = √(½·Var), here exactly 0.21875
     assert UCBB1(edge, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) == math.inf
     assert UCBB1(edge * 0.999, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) < math.inf
-
-
-def test_ucb_m1_needs_as_many_samples_as_groups() -> None:
-    policy = UCBM1(0.0, 0.0, 0.0, alpha=4.0)
-    memory = policy.memory(1)
-    for pulls in range(1, 30):
-        memory.observe(0, 1.0, 2.0)
-        for log_n in (0.0, 0.5, 1.0, 1.5):
-            groups = math.floor(14 * log_n) + 1
-            assert policy.score(memory.belief(0), log_n) == (2.0 if pulls >= groups else math.inf)
 
 
 def test_ucb_m1_memory_has_room_for_the_groups_of_a_large_alpha() -> None:

@@ -85,54 +85,6 @@ def test_a_long_run_equals_the_slow_twin() -> None:
         assert compared == of > 10
 
 
-def test_what_is_enough() -> None:
-    """Nothing speaks against an arm of the leader's rate: its excess is what would be enough, less than 0."""
-    memory = SequentialMoments.empty(2)
-    memory.observe(0, 1.0, 1.0)
-    belief = memory.belief(0)
-    for ahead, spent, opened, price in (
-        (3.0, 50.0, 2, 1.0),
-        (9.0, 1e4, 5, 2.0),
-        (9.0, 1e4, 14, 0.5),
-        (2.0, 1e9, 2, 1.0),
-    ):
-        lead = memory.lead(0)._replace(spend=math.exp(ahead), spent=spent, opened=float(opened), usual_price=price)
-        for policy, slope, horizon in (
-            (Thrifty(), 0.33, spent),
-            (Wary(), 0.7, spent),
-            (Thrifty(0.05, budget=2e9), 0.05, 2e9),
-        ):
-            length = math.log(horizon / price) - 0.5 * max(0.0, math.log(opened / 10))
-            enough = min(1.0, slope + 0.04 * max(0.0, length - 6.0))
-            assert policy.excess(belief, lead, lead) == pytest.approx(-enough * ahead, rel=1e-12)
-            dearer = lead._replace(price=math.exp(-2.0), spend=math.exp(ahead - 1.5))
-            assert policy.excess(belief, dearer, dearer) == pytest.approx(-enough * ahead, rel=1e-12)
-        left = Thrifty(1.0, budget=spent + 2.0)  # which is less than the leader's spend, and counts in its place
-        assert left.excess(belief, lead, lead) == pytest.approx(-math.log(2.0), rel=1e-6)
-
-
-@pytest.mark.parametrize(("opened", "price"), [(2, 1.0), (7, 0.5), (300, 3.0)])
-def test_an_arm_is_opened_while_what_is_left_pays_for_it(opened: int, price: float) -> None:
-    """Told the budget: 2·(m + 1)·ln(m + 1) pulls at the usual price must be left."""
-    memory = SequentialMoments.empty(2)
-    memory.observe(0, 1.0, 1.0)
-    lead = memory.lead(0)._replace(opened=float(opened), usual_price=price, spent=50.0)
-    needed = 2.0 * price * (opened + 1) * math.log(opened + 1)
-    assert Thrifty(budget=50.0 + 1.001 * needed).excess_of_new_arm(lead, lead) == -math.inf
-    assert Thrifty(budget=50.0 + 0.999 * needed).excess_of_new_arm(lead, lead) == math.inf
-
-
-def test_one_sample_is_not_proof() -> None:
-    """Where nothing varies at all, two samples that fall short are."""
-    memory = SequentialMoments.empty(2)
-    memory.observe(0, 1.0, 1.0)
-    lead = memory.lead(0)._replace(rate=2.0, spend=math.exp(3.0))
-    assert lead.spread == 0.0
-    assert Thrifty(1.0).excess(memory.belief(0), lead, lead) == pytest.approx(-3.0, rel=1e-12)
-    memory.observe(0, 1.0, 1.0)
-    assert Thrifty(1.0).excess(memory.belief(0), lead, lead) == math.inf
-
-
 def edge_moments(rng: np.random.Generator) -> Belief:
     return Belief(*edge_belief(rng)[:7])
 

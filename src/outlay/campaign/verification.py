@@ -61,11 +61,12 @@ def verify(
     Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
+    given = chosen(policy)
     if expected_head is not None and not re.fullmatch("[0-9a-f]{64}", str(expected_head)):
         allowed = "64 hexadecimal digits, as a receipt or an export has them"
         raise BadParameter("verify", "expected_head", allowed, expected_head)
     with reading(store, "verify") as connection:
-        check = _Check(StoredCampaign(connection, name), chosen(policy), expected_head)
+        check = _Check(StoredCampaign(connection, name), given, expected_head)
         check.walk()
         return check.verdict()
 
@@ -95,7 +96,7 @@ class _Check:
             return
         if self._expected is not None:
             self._say(f"no event has the hash {self._expected}: the ledger was rewritten or cut, or is another")
-        self._compare(self._state)
+        self._compare_rows(self._state)
 
     def verdict(self) -> Verdict:
         """What was found."""
@@ -170,7 +171,10 @@ class _Check:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)
         if record.seq in self._snapshots:
-            self._compare_snapshot(state)
+            self._snapshots.discard(record.seq)
+            body, ours = self._stored.snapshot(record.seq), snapshot.dump(state)
+            if ours is not None and snapshot.version_of(body) in (snapshot.WRITER, None) and body != ours:
+                self._say(f"the snapshot at event {record.seq} is not the fold of the events")
         return True
 
     def _differing(self, pulls: Mapping[int, PullState]) -> dict[int, str]:
@@ -185,14 +189,8 @@ class _Check:
                     found[number] = said
         return found
 
-    def _compare_snapshot(self, state: State) -> None:
-        self._snapshots.discard(state.seq)
-        body, ours = self._stored.snapshot(state.seq), snapshot.dump(state)
-        if ours is not None and snapshot.version_of(body) in (snapshot.WRITER, None) and body != ours:
-            self._say(f"the snapshot at event {state.seq} is not the fold of the events")
-
-    def _compare(self, state: State) -> None:
-        """Compare what is left with its rows."""
+    def _compare_rows(self, state: State) -> None:
+        """Every row that is not compared yet, with what the events come to."""
         for number, difference in self._differing(state.pulls).items():
             self._say(f"pull {number}: {difference}")
         kept = self._stored.count_pulls()

@@ -72,12 +72,11 @@ def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
         return free
     leader, _ = leader_of(memory, pulls)
     lead = memory.lead(leader)
-    if fresh == len(pulls):
-        arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
-        return arm if excess <= 0.0 else leader
-    wanted = -number(-policy.excess_of_new_arm(lead, lead))
-    if wanted == -math.inf:
-        return fresh
+    wanted = math.inf
+    if fresh < len(pulls):
+        wanted = -number(-policy.excess_of_new_arm(lead, lead))
+        if wanted == -math.inf:
+            return fresh
     arm, excess = least_excess(policy, memory, pulls, leader, lead, lead)
     if wanted <= 0.0 and wanted <= excess:
         return fresh
@@ -142,11 +141,7 @@ def number(score: float) -> float:
 
 
 def precedes(score: float, pulls: int, arm: int, other_score: float, other_pulls: int, other: int) -> bool:
-    """Whether an arm is to be pulled rather than another: the rule, in one place.
-
-    >>> precedes(math.inf, 3, 1, math.inf, 4, 0)
-    True
-    """
+    """Whether an arm is to be pulled rather than another: the rule, in one place."""
     if score != other_score:
         return score > other_score
     return pulls < other_pulls or (pulls == other_pulls and arm < other)
@@ -158,9 +153,5 @@ def log_of(pulls: int) -> float:
 
 
 def log_after(log_n: float, more: float) -> float:
-    """ln(n + more) from ln n; it rises with log_n.
-
-    >>> round(log_after(math.log(5.0), 2.0) - math.log(7.0), 12)
-    0.0
-    """
+    """ln(n + more) from ln n; it rises with log_n."""
     return log_n + math.log1p(more * math.exp(-log_n))

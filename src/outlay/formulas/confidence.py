@@ -30,11 +30,7 @@ LARGE = 1e100  # product of factors whose logarithm is taken
 
 
 def observed_rate(belief: Belief) -> float:
-    """R̄/X̄; ∞ before the first pull, and while the mean cost is not positive.
-
-    >>> observed_rate(Belief(0, pulls=2, mean_cost=4.0, mean_reward=1.0, var_cost=0.0, var_reward=0.0, cov=0.0))
-    0.25
-    """
+    """R̄/X̄; ∞ before the first pull, and while the mean cost is not positive."""
     if belief.pulls == 0 or belief.mean_cost <= 0.0:
         return math.inf
     return belief.mean_reward / belief.mean_cost
@@ -52,21 +48,13 @@ def best_rate(memory: Moments) -> int:
 
 
 def upper_over_lower(reward: float, reward_radius: float, cost: float, cost_radius: float) -> float:
-    """max(0, reward + its radius)/(cost − its radius); ∞ where that cost is not positive.
-
-    >>> upper_over_lower(reward=0.5, reward_radius=0.25, cost=2.0, cost_radius=0.5)
-    0.5
-    """
+    """max(0, reward + its radius)/(cost − its radius); ∞ where that cost is not positive."""
     lower = cost - cost_radius
     return max(0.0, reward + reward_radius) / lower if lower > 0.0 else math.inf
 
 
 def estimated_rate(mean_cost: float, mean_reward: float, min_cost: float) -> float:
-    """r̂ = max(0, R̄)/max(b, X̄), with `min_cost` the paper's b > 0.
-
-    >>> estimated_rate(2.0, 3.0, 1e-12)
-    1.5
-    """
+    """r̂ = max(0, R̄)/max(b, X̄), with `min_cost` the paper's b > 0."""
     return max(0.0, mean_reward) / max(min_cost, mean_cost)
 
 
@@ -145,20 +133,12 @@ def fieller_interval(belief: Belief, coverage: float = 0.95) -> tuple[float, flo
 
 
 def wilson_upper(share: float, g: float) -> float:
-    """Upper bound of a mean, at most 1.
-
-    >>> wilson_upper(0.5, 1.0) == (1.0 + math.sqrt(0.5)) / 2.0
-    True
-    """
+    """Upper bound of a mean, at most 1."""
     return min(1.0, _sum_with_root(share, g) / (1.0 + g))
 
 
 def wilson_lower(share: float, g: float) -> float:
-    """Lower bound of a mean, at least 0.
-
-    >>> wilson_lower(0.0, 0.1), round(wilson_lower(0.5, 1.0), 6)
-    (0.0, 0.146447)
-    """
+    """Lower bound of a mean, at least 0."""
     return 0.0 if share <= 0.0 else share * (share / _sum_with_root(share, g))
 
 

@@ -52,11 +52,7 @@ def closed_evidence(shortfall: float, variance: float, bound: float) -> float:
 
 
 def gaussian_evidence(shortfall: float, variance: float) -> float:
-    """½·ln(1 + m²/v): what a Gaussian law of Z with unknown variance has against a mean ≥ 0, by its likelihood ratio.
-
-    >>> round(gaussian_evidence(0.1, 0.5), 6)
-    0.009901
-    """
+    """½·ln(1 + m²/v): what a Gaussian law of Z of unknown variance has against a mean ≥ 0, by its likelihood ratio."""
     if not shortfall > 0.0:
         return 0.0
     if not variance > 0.0:
@@ -75,10 +71,6 @@ def sample_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start:
 
     From λ = `start`, STEPS of Newton's; any λ gives a valid value, and the largest one met is returned, or the first
     that is more than `enough`.
-
-    >>> import numpy as np
-    >>> round(sample_evidence(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), 3, 0.5, 1.0, 0.3, math.inf), 6)
-    0.056633
     """
     highest = (1.0 - NEAR) / bound
     weight = min(max(start, 0.0), highest)
@@ -98,10 +90,6 @@ def exact_evidence(pairs: Vector, pulls: int, rate: float, bound: float, start: 
     The sum of ln(1 − λZ_i) is concave in λ, so where it rises by s at λ and falls from λ' on, no λ gives more than
     s·(λ' − λ) above its value at λ. The search ends where that is `NEAR` or less; stopping short of 1/M misses `NEAR`
     per sample at most.
-
-    >>> import numpy as np
-    >>> round(exact_evidence(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), 3, 0.5, 1.0, 0.9, math.inf), 6)
-    0.056633
     """
     low, high = 0.0, (1.0 - NEAR) / bound
     weight, untried = min(max(start, low), high), True
@@ -206,7 +194,8 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
         return math.inf
     enough = of.slope * math.log(ratio)
     shortfall = low.rate * due.cheap - belief.mean_reward
-    if not shortfall > 0.0 or pays_for_nothing(belief, due):
+    pays_for_nothing = due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
+    if not shortfall > 0.0 or pays_for_nothing:
         return -enough
     one = are_one(low, high)
     bound = largest_seen(-math.inf, low, high)
@@ -227,16 +216,6 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
         least_bound, _ = seen_between(-math.inf, low, high)
         least = least_own + prior_spread(belief, high, low, least_bound) / pulls
     return shrunken_evidence(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
-
-
-def pays_for_nothing(belief: Belief, due: Priced) -> bool:
-    """Whether the arm has paid and never cost anything: its price then is a stand-in, which is not evidence.
-
-    >>> belief = Belief(0, 30, 0.0, 0.5, var_cost=0.0, var_reward=0.25, cov=0.0)
-    >>> pays_for_nothing(belief, Priced(0.0, 0.1, 0.1, 1.0, 1.0))
-    True
-    """
-    return due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
 
 
 def prior_spread(belief: Belief, low: Lead, high: Lead, bound: float) -> float:

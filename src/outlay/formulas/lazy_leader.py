@@ -175,23 +175,8 @@ def note_changes(memory: Memory, pulls: Counts, known: LeaderBounds, arms: Colle
     There, pulls are told in any order, corrected and withdrawn, and several are under way. What is certain about an arm
     rests on its belief, which has not changed unless it is noted here, and on the lead, which is looked at anew for
     every choice. So the next choice is that of a look at every arm all the same.
-
-    >>> import numpy as np
-    >>> from outlay.beliefs import PooledMoments
-    >>> from outlay.formulas.lazy_leader import lazy_best_by_excess
-    >>> from outlay.policies import Frugal
-    >>> memory, pulls, known = PooledMoments.empty(2), np.array([1, 1]), LeaderBounds.start(2)
-    >>> memory.observe(0, 1.0, 2.0)
-    >>> memory.observe(1, 1.0, 1.0)
-    >>> forget_leader_bounds(known)
-    >>> lazy_best_by_excess(Frugal(), memory, pulls, known)
-    0
-    >>> memory.revise(1, 0, (1.0, 1.0), (1.0, 9.0))
-    >>> note_changes(memory, pulls, known, [1])
-    >>> int(known.marks[LEADER])
-    1
     """
-    marks, levels, ranking, boxes = known.marks, known.levels, known.ranking, known.boxes
+    marks, ranking, boxes = known.marks, known.ranking, known.boxes
     leader = int(marks[LEADER])
     for arm in arms:
         if not (pulls[arm] > 0 and memory.belief(arm).mean_cost > 0.0):
@@ -207,7 +192,6 @@ def note_changes(memory: Memory, pulls: Counts, known: LeaderBounds, arms: Colle
             boxes.doubt[arm] = 0.0
             join(boxes, arm, UNCERTAIN)
     first = int(ranking.winners[1])
-    levels[RATE], levels[RUNNER_UP] = ranking.rates[first], runner_up(ranking, first)
     change_leader(known, first, pulls[first])
     marks[LAST], marks[FREE] = first, -1
 
@@ -236,7 +220,6 @@ def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
         return leader
     first = rank(ranking, pulls, last)
     if first != leader or last == leader:
-        levels[RATE], levels[RUNNER_UP] = ranking.rates[first], runner_up(ranking, first)
         change_leader(known, first, pulls[first])
     else:
         levels[RUNNER_UP] = max(rate, float(levels[RUNNER_UP]))
@@ -245,15 +228,25 @@ def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
 
 def find_leader(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """Who leads, by a look at every arm; −1 while one that was pulled has cost nothing in all."""
-    ranking, boxes = known.ranking, known.boxes
-    if not rank_all(ranking, memory, pulls):
-        return -1
-    forget_boxes(boxes)
-    for arm in range(len(pulls)):
+    ranking, boxes, arms = known.ranking, known.boxes, len(pulls)
+    for arm in range(arms):
+        ranking.winners[arms + arm] = NOBODY
+        if pulls[arm] > 0:
+            belief = memory.belief(arm)
+            if not belief.mean_cost > 0.0:
+                return -1
+            ranking.winners[arms + arm] = arm
+            note(ranking, arm, belief)
+    for node in range(arms - 1, 0, -1):
+        decide_node(ranking, pulls, node)
+    for i in range(len(boxes.ahead)):
+        boxes.ahead[i] = boxes.behind[i] = i
+    boxes.ring[:], boxes.doubt[:], boxes.drawn[:] = -1, 0.0, 0
+    meet(boxes)
+    for arm in range(arms):
         if pulls[arm] > 0:
             join(boxes, arm, UNCERTAIN)
     leader = int(ranking.winners[1])
-    known.levels[RATE], known.levels[RUNNER_UP] = ranking.rates[leader], runner_up(ranking, leader)
     known.levels[OPEN_FROM] = math.inf
     known.marks[LAST] = leader
     known.marks[FREE] = -1
@@ -263,7 +256,8 @@ def find_leader(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
 
 def change_leader(known: LeaderBounds, leader: int, pulls: int) -> None:
     """Compare the former leader, too, and no longer the new one."""
-    boxes, former = known.boxes, int(known.marks[LEADER])
+    boxes, ranking, former = known.boxes, known.ranking, int(known.marks[LEADER])
+    known.levels[RATE], known.levels[RUNNER_UP] = ranking.rates[leader], runner_up(ranking, leader)
     leave(boxes, leader)
     known.marks[LEADER] = leader
     if former >= 0 and former != leader:
@@ -441,16 +435,6 @@ def edge(boxes: LeadBoxes, box: int, side: int) -> Lead:
     return Lead(e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7], e[8], e[9], e[10], e[11], e[12])
 
 
-def forget_boxes(boxes: LeadBoxes) -> None:
-    """Begin with no box, and no arm in any ring."""
-    for i in range(len(boxes.ahead)):
-        boxes.ahead[i] = boxes.behind[i] = i
-    boxes.ring[:] = -1
-    boxes.doubt[:] = 0.0
-    boxes.drawn[:] = 0
-    meet(boxes)
-
-
 def leave(boxes: LeadBoxes, arm: int) -> None:
     """Take an arm out of its ring."""
     if boxes.ring[arm] >= 0:
@@ -466,22 +450,6 @@ def join(boxes: LeadBoxes, arm: int, ring: int) -> None:
     boxes.ahead[head], boxes.behind[arm] = arm, head
     boxes.ahead[arm], boxes.behind[first] = first, arm
     boxes.ring[arm] = ring
-
-
-def rank_all(ranking: RateTree, memory: Any, pulls: Counts) -> bool:
-    """Rank every arm that was pulled; False, and nothing is ranked, if one of them has cost nothing in all."""
-    arms = len(pulls)
-    for arm in range(arms):
-        ranking.winners[arms + arm] = NOBODY
-        if pulls[arm] > 0:
-            belief = memory.belief(arm)
-            if not belief.mean_cost > 0.0:
-                return False
-            ranking.winners[arms + arm] = arm
-            note(ranking, arm, belief)
-    for node in range(arms - 1, 0, -1):
-        decide_node(ranking, pulls, node)
-    return True
 
 
 def note(ranking: RateTree, arm: int, belief: Belief | PooledBelief) -> None:

@@ -92,7 +92,8 @@ def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreB
         value = number(float(policy.score(memory.belief(arm), log_n if at == n else log_of(at))))
         if at > n:
             tries -= 1
-            settled = _bounded(known, pulls, n, arm, at, score, _with_margin(value), top)
+            bound = value + MARGIN * abs(value) if value > -np.inf else value  # what rounding may hide of a rise
+            settled = _bounded(known, pulls, n, arm, at, score, bound, top)
         elif best == nobody:
             best, top, settled = arm, value, True
         else:
@@ -208,11 +209,6 @@ def _crossing(n: int, span: int, rise: float, gap: float) -> int:
     if not gap > 0.0:
         return 0
     return int(span * gap / rise) if span * gap < rise * n else n + 1
-
-
-def _with_margin(score: float) -> float:
-    """The score and what rounding may hide of a rise; relative, and so no help where a score is 0 by cancellation."""
-    return score + MARGIN * abs(score) if score > -np.inf else score
 
 
 def _first_due(known: ScoreBounds, arms: int, n: int) -> int:

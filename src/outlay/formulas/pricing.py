@@ -124,11 +124,7 @@ def unit_prices(memory: HullMoments, edge: Prices, usual: Lead) -> UnitPrices:
 
 
 def due(currency: UnitPrices, money: float, requests: float) -> float:
-    """So much money and so many requests, either of which may be infinite where it counts for nothing.
-
-    >>> due(UnitPrices(0.0, 2.0, 1.0, 2.0), money=float("inf"), requests=3.0)
-    6.0
-    """
+    """So much money and so many requests, either of which may be infinite where it counts for nothing."""
     first = currency.money * money if currency.money > 0.0 else 0.0
     return first + currency.request * requests if currency.request > 0.0 else first
 
@@ -158,18 +154,12 @@ def hull_position(budget: float, requests: float, memory: HullMoments, now: Now)
     currency = unit_prices(memory, ahead, usual)
     spent = currency.money * now.spent + currency.request * now.pulls
     lead = lead_in_dues(memory, usual, ahead, currency, spent)
-    scarce = scarcity(cheapest(memory), c, currency.worth)
-    return HullPosition(
-        money, left, c, usual, edge, ahead, currency, lead, due(currency, budget, requests), scarce
-    )  # fmt: skip
+    total, scarce = due(currency, budget, requests), scarcity(memory, c, currency.worth)
+    return HullPosition(money, left, c, usual, edge, ahead, currency, lead, total, scarce)
 
 
 def per_request(money: float, requests: float) -> float:
-    """The money that is left for each request that is left; 0 where requests have no limit.
-
-    >>> per_request(3.0, 6.0), per_request(math.inf, 6.0), per_request(math.inf, math.inf)
-    (0.5, inf, 0.0)
-    """
+    """The money that is left for each request that is left; 0 where requests have no limit."""
     return money / requests if requests < math.inf else 0.0
 
 
@@ -237,38 +227,23 @@ def lead_in_dues(memory: HullMoments, usual: Lead, edge: Prices, currency: UnitP
     )
 
 
-def cheapest(memory: HullMoments) -> float:
-    """The least mean cost above 0 of an arm so far; ∞ if there is none."""
+def scarcity(memory: HullMoments, per_request: float, worth: float) -> float:
+    """How far requests are scarce, from 0, where money alone is, to 1: by the money that each has for the cheapest arm.
+
+    That is the arm with the least mean cost above 0 so far.
+    """
     least = math.inf
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0 and memory.costs[arm] > 0.0:
             least = min(least, float(memory.costs[arm]))
-    return least
-
-
-def scarcity(cheapest: float, per_request: float, worth: float) -> float:
-    """How far requests are scarce, from 0, where money alone is, to 1: by the money that each has for the cheapest arm.
-
-    >>> scarcity(1.0, 0.1, 0.0), scarcity(1.0, 0.3, 0.0), scarcity(1.0, 0.1, 0.2)
-    (0.4, 1.0, 1.0)
-    """
-    return min(1.0, PLENTY * per_request / cheapest) if worth == 0.0 and cheapest < math.inf else 1.0
+    return min(1.0, PLENTY * per_request / least) if worth == 0.0 and least < math.inf else 1.0
 
 
 def required_in_dues(slope: float, at: HullPosition) -> RequiredEvidence:
-    """What is asked of the evidence against an arm."""
-    horizon = at.total if at.total < math.inf else at.lead.spent
-    steep = steepness(slope, at.scarce, log_horizon(horizon, at.lead))
+    """What is asked of the evidence against an arm; the slope is `Thrifty`'s where only money is scarce."""
+    length = log_horizon(at.total if at.total < math.inf else at.lead.spent, at.lead)
+    steep = min(max(1.0, 2.0 * slope * at.scarce), slope + (GROWTH + at.scarce * STEEPER * length) * length)
     return required_evidence(steep, STEADY if at.scarce == 1.0 else 0.0, at.lead, at.lead)
-
-
-def steepness(slope: float, scarce: float, length: float) -> float:
-    """How much evidence is enough for each unit of l, over so long a horizon: `Thrifty`'s where only money is scarce.
-
-    >>> [round(steepness(0.33, 1.0, math.log(n) - 6.0), 2) for n in (1e3, 1e4, 1e5, 1e6)]
-    [0.38, 0.59, 0.93, 1.0]
-    """
-    return min(max(1.0, 2.0 * slope * scarce), slope + (GROWTH + scarce * STEEPER * length) * length)
 
 
 def excess_in_dues(of: RequiredEvidence, belief: Belief, at: HullPosition) -> float:

@@ -54,8 +54,7 @@ class Fieller(RisingScore, Parameters):
     >>> round(Fieller(form="plugin").score(belief, log_n=5.0), 6)
     0.882585
 
-    Reference: docs/test-inversion.md; E. C. Fieller, "Some problems in interval estimation", Journal of the Royal
-    Statistical Society B 16 (1954), for the limits of a ratio of means.
+    Reference: docs/test-inversion.md; E. C. Fieller, "Some problems in interval estimation", JRSS B 16 (1954).
     """
 
     alpha: float = number(default=1.0, above=0)
@@ -98,8 +97,7 @@ class FiellerKnown(RisingScore, KnownMoments):
     >>> round(policy.score(belief, log_n=5.0), 6)
     0.882585
 
-    Reference: docs/test-inversion.md; E. C. Fieller, "Some problems in interval estimation", Journal of the Royal
-    Statistical Society B 16 (1954), for the limits of a ratio of means.
+    Reference: docs/test-inversion.md; E. C. Fieller, "Some problems in interval estimation", JRSS B 16 (1954).
     """
 
     alpha: float = number(default=1.0, above=0)
@@ -136,7 +134,7 @@ class BernsteinRate(RisingScore, Parameters):
     0.883496
 
     Reference: docs/test-inversion.md; Audibert, Munos, Szepesvári, "Exploration–exploitation tradeoff using variance
-    estimates in multi-armed bandits", Theoretical Computer Science 410 (2009), Theorem 1, for the bound.
+    estimates in multi-armed bandits", Theoretical Computer Science 410 (2009), Theorem 1.
     """
 
     cost_bound: float = number(at_least=0)
@@ -282,8 +280,8 @@ class MedianRate(Parameters):
     alpha: float = number(default=1.0, above=0)
     tail: float = number(default=2.0, above=1, at_most=2)
 
-    share: float = derived(lambda given: _chance(given) / 4.0)  # of the blocks, those whose rates may exceed the score
-    information: float = derived(lambda given: _information(given.share, _chance(given)))
+    share: float = derived(lambda given: (1.0 - 1.0 / given.tail) / 4.0)  # of the blocks, those that may have more
+    information: float = derived(lambda given: _information(given.share, 1.0 - 1.0 / given.tail))
 
     def memory(self, arms: int) -> Blocks:
         """Prefix sums of all samples, with room for as many blocks as α can ask for."""
@@ -300,11 +298,6 @@ class MedianRate(Parameters):
     def phase(self, log_n: float) -> int:
         """Blocks but one, m − 1: between pulls of the arm the score changes with the number of blocks alone."""
         return int(self.alpha * log_n / self.information)
-
-
-def _chance(given: Draft) -> float:
-    """The p = 1 − 1/a of the class: how often, at least, a block has a rate that is not below the true one."""
-    return float(1.0 - 1.0 / given.tail)
 
 
 def _information(share: float, chance: float) -> float:

@@ -46,9 +46,9 @@ class Ration(Parameters):
     """Serve N requests with a budget B: pull an arm of the edge in use, unless another may be better or a new one pays.
 
     With b money and n requests left, the hull of the points (mean cost, mean reward) so far has an edge over b/n, with
-    the price of money λ and the worth of a request ν (`prices.py`). A pull is due λX + ν. That is the currency in
-    which `Thrifty` compares arms here: evidence, what is enough, shrinkage and opening are its own, with dues for
-    costs, both ends of the edge for the leader, and λB + νN for the budget. What differs:
+    the price of money λ and the worth of a request ν (`formulas.pricing`). A pull is due λX + ν. In that currency arms
+    are compared as by `Thrifty`: evidence, what is enough, shrinkage and opening are its own, with dues for costs, both
+    ends of the edge for the leader, and λB + νN for the budget. What differs:
 
     - **A reserve.** Arms that are not on the edge have used E money and F requests; three times as much, in proportion
       to the requests that are left, is kept for exploring yet to come: λ and ν are those of (b − 3E·n/N)/(n − 3F·n/N),

@@ -84,7 +84,12 @@ def recommend(
     for belief in _checked(beliefs):
         _agree(belief, costs_can_be_negative, cost_bound, reward_bound)
     if requests is not None:
-        return _with_requests(real("recommend", "requests", requests, above=0), costs, reward_bound, guarantee)
+        requests = real("recommend", "requests", requests, above=0)
+        ration = Ration(requests=requests, costs=costs, reward_bound=None if costs is None else reward_bound)
+        missing = "no policy has a bound with requests beside a budget: " if guarantee else ""
+        cheapest = "" if costs is None else "; knowing mean costs, it opens the cheapest arms first"
+        shares = f"it shares out the budget and {requests:g} requests, and needs to know nothing else{cheapest}"
+        return Recommendation(ration, missing + shares)
     if costs is not None:
         raise BadParameter("recommend", "costs", "None where requests have no limit", costs)
     if not guarantee and second_moments is not None and tails == "light":
@@ -108,35 +113,19 @@ def recommend(
     return Recommendation(default(), f"{missing}; {_FIRST}")
 
 
-def _with_requests(
-    requests: float, costs: ArrayLike | None, reward_bound: float | None, guarantee: bool
-) -> Recommendation:  # fmt: skip
-    """Ration, told what it can use."""
-    policy = Ration(requests=requests, costs=costs, reward_bound=None if costs is None else reward_bound)
-    known = "" if costs is None else "; knowing mean costs, it opens the cheapest arms first"
-    reason = f"it shares out the budget and {requests:g} requests, and needs to know nothing else{known}"
-    missing = "no policy has a bound with requests beside a budget: "
-    return Recommendation(policy, f"{missing if guarantee else ''}{reason}")
-
-
-_MOMENTS = {"var_cost", "var_reward", "cov"}
-
-
 def _check(guarantee: object, costs_can_be_negative: object, second_moments: object, tails: object) -> None:
-    """Refuse what is not of its kind."""
     for name, flag in (("guarantee", guarantee), ("costs_can_be_negative", costs_can_be_negative)):
         if not isinstance(flag, bool):
             raise BadParameter("recommend", name, "True or False", flag)
     if tails is not None:
         word("recommend", "tails", tails, ("light", "heavy"))
-    if second_moments is not None and not (isinstance(second_moments, Mapping) and set(second_moments) == _MOMENTS):
-        raise BadParameter(
-            "recommend", "second_moments", "None or a dict of var_cost, var_reward and cov", second_moments
-        )
+    moments = {"var_cost", "var_reward", "cov"}
+    if second_moments is not None and not (isinstance(second_moments, Mapping) and set(second_moments) == moments):
+        allowed = "None or a dict of var_cost, var_reward and cov"
+        raise BadParameter("recommend", "second_moments", allowed, second_moments)
 
 
 def _checked(beliefs: object) -> list[Belief]:
-    """The beliefs, if they are a sequence of such."""
     given = list(beliefs) if isinstance(beliefs, Iterable) and not isinstance(beliefs, Belief) else [None]
     found = [belief for belief in given if isinstance(belief, Belief)]
     if len(found) < len(given):

@@ -17,8 +17,7 @@ class Fixed(Parameters):
     >>> Fixed(2)
     Fixed(arm=2)
 
-    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
-    AISTATS 2020, Section 3, Proposition 1.
+    Reference: Cayci, Eryilmaz, Srikant, AISTATS 2020, Section 3, Proposition 1.
     """
 
     arm: int = integer(at_least=0)

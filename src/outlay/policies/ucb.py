@@ -53,8 +53,7 @@ class UCBB1(RisingScore, KnownMoments):
     >>> round(policy.score(belief, log_n=5.0), 6)
     0.886549
 
-    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
-    AISTATS 2020, Section 4.2.
+    Reference: Cayci, Eryilmaz, Srikant, AISTATS 2020, Section 4.2.
     """
 
     alpha: float = number(default=2.1, above=2)
@@ -105,8 +104,8 @@ class UCBB2(RisingScore, KnownBounds):
     >>> round(policy.score(belief, log_n=5.0), 6)
     1.104833
 
-    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
-    AISTATS 2020, Section 6.1; the radii are the empirical Bernstein bound of Audibert, Munos, Szepesvári (2009).
+    Reference: Cayci, Eryilmaz, Srikant, AISTATS 2020, Section 6.1; the radii are the empirical Bernstein bound of
+    Audibert, Munos, Szepesvári (2009).
     """
 
     alpha: float = number(default=2.1, above=2)
@@ -149,8 +148,7 @@ class UCBB2C(RisingScore, KnownBounds):
     >>> round(policy.score(belief, log_n=5.0), 6)
     1.038544
 
-    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
-    AISTATS 2020, Section 6.2.
+    Reference: Cayci, Eryilmaz, Srikant, AISTATS 2020, Section 6.2.
     """
 
     slope_bound: float = number(at_least=0)
@@ -196,8 +194,7 @@ class UCBM1(KnownMoments):
     >>> round(policy.score(memory.belief(0), log_n=4.0), 6)
     1.251443
 
-    Reference: Cayci, Eryilmaz, Srikant, "Budget-Constrained Bandits over General Cost and Reward Distributions",
-    AISTATS 2020, Section 4.3.
+    Reference: Cayci, Eryilmaz, Srikant, AISTATS 2020, Section 4.3.
     """
 
     alpha: float = number(default=2.1, above=2)

@@ -13,7 +13,7 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import CHOOSING, some
 
 import outlay.engine.jit.numba_types  # noqa: F401 (teaches numba the loop and all that it calls)
-from outlay.beliefs import Belief, Moments
+from outlay.beliefs import Belief, Moments, SequentialMoments
 from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.argmax import best_by_score, log_of
 from outlay.policies import Now
@@ -32,11 +32,18 @@ def play(policy: Any, memory: Any, rng: Any, table: NDArray[np.float64], chosen:
         chosen[n] = arm
 
 
-def compiled_play(policy: Any) -> Callable[..., None]:
-    for function in Reach(type(policy), type(memory_of(policy, 1)), log_of).functions:
+def assert_compiled_runs_equal_interpreted_ones(policy: Any, tables: list[NDArray[np.float64]]) -> None:
+    for function in Reach(type(policy), type(memory_of(policy, 1)), SequentialMoments, log_of).functions:
         register(function)
-    fast: Callable[..., None] = numba.njit(**OPTIONS)(play)
-    return fast
+    fast: Any = numba.njit(**OPTIONS)(play)
+    for seed, table in enumerate(tables):
+        chosen = np.zeros((2, len(table)), np.int64)
+        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
+        play(policy, memory_of(policy, 4), one, table, chosen[0])
+        fast(coerced(policy), memory_of(policy, 4), other, table, chosen[1])
+        assert np.array_equal(chosen[0], chosen[1])
+        assert one.bit_generator.state == other.bit_generator.state
+        assert sorted(chosen[0, :4]) == [0, 1, 2, 3]  # every arm once first
 
 
 def tables(seed: int, pulls: int = 300, arms: int = 4) -> list[NDArray[np.float64]]:
@@ -48,15 +55,7 @@ def tables(seed: int, pulls: int = 300, arms: int = 4) -> list[NDArray[np.float6
 
 @pytest.mark.parametrize("policy", some(CHOOSING), ids=repr)
 def test_compiled_runs_equal_interpreted_ones(policy: Any) -> None:
-    fast = compiled_play(policy)
-    for seed, table in enumerate([*tables(0), *tables(1)]):
-        chosen = np.zeros((2, len(table)), np.int64)
-        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
-        play(policy, memory_of(policy, 4), one, table, chosen[0])
-        fast(coerced(policy), memory_of(policy, 4), other, table, chosen[1])
-        assert np.array_equal(chosen[0], chosen[1])
-        assert one.bit_generator.state == other.bit_generator.state
-        assert sorted(chosen[0, :4]) == [0, 1, 2, 3]  # every arm once first
+    assert_compiled_runs_equal_interpreted_ones(policy, [*tables(0), *tables(1)])
 
 
 def blank(arms: int) -> slow.History:

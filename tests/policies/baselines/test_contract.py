@@ -1,9 +1,7 @@
-"""What every policy must keep to; compiled runs are on the Bernoulli problem that the reference figures share."""
+"""What every policy must keep to."""
 
-import warnings
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.policies.baselines.examples import some
 
@@ -21,11 +19,6 @@ LAZY: list[Any] = [
     b.KLUCBSC(**BOUNDS),
     *(b.RobustUCBMedian(1e-5, 1e-5), b.RobustUCBTruncated(3e-3, 3e-3)),
     *(b.RootGreedy(), b.UCBAIR(), b.UCBAIR(2.0, 0.25, bound=3.0)),
-]
-# Not the reference figures'; a compilation each.
-PLAYED: list[Any] = [
-    b.EpsilonFirst(),
-    *(pytest.param(p, marks=pytest.mark.soak) for p in (b.GaussianThompson(), b.KUBE(), b.UCBBV2(), b.PDBwK())),
 ]
 
 
@@ -45,14 +38,6 @@ def test_a_score_never_falls_within_a_phase(policy: Any) -> None:
 def test_lazy_choices_are_those_of_a_full_scan(policy: Any) -> None:
     contract_of(policy).test_pulling_one_arm_leaves_the_beliefs_of_the_others()
     contract_of(policy).test_lazy_choices_are_those_of_a_full_scan()
-
-
-@pytest.mark.parametrize("policy", PLAYED, ids=lambda policy: type(policy).__name__)
-def test_it_compiles_and_repeats_itself(policy: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        first, second = (simulate(H, policy, [50.0, 100.0], runs=4, workers=k) for k in (1, 2))
-    assert np.array_equal(first.pulls, second.pulls)
 
 
 def test_a_policy_that_looks_at_the_budget_is_told_each() -> None:

@@ -11,13 +11,10 @@ from tests.policies.baselines import slow
 from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY, some
 from tests.policies.test_scores import beliefs, moments_of
 
-from outlay.arms import Bernoulli
 from outlay.beliefs import Belief
 from outlay.formulas.confidence import wilson_lower, wilson_upper
 from outlay.parameters import signature_of
 from outlay.policies import baselines as b
-from outlay.policies.baselines.ucb_rivals import kl_upper
-from outlay.theory import divergence
 
 
 def drawn(rng: np.random.Generator, m_x: float, m_r: float) -> tuple[slow.Samples, int]:
@@ -156,32 +153,9 @@ def test_wilson_bounds_keep_their_side_where_the_textbook_form_loses_it() -> Non
                 assert (p - q) ** 2 == pytest.approx(g * q * (1 - q), rel=1e-6, abs=1e-16)
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-6, 0.1, 0.5, 0.999, 1.0])
-@pytest.mark.parametrize("level", [0.0, 1e-8, 1e-3, 1.0, 10.0])
-def test_kl_upper_is_where_the_divergence_is_the_level(p: float, level: float) -> None:
-    q = kl_upper(p, level)
-    assert p <= q <= 1.0
-    if p in (1.0, q) or q == 1.0:
-        assert level == 0.0 or q == 1.0
-    else:
-        kl = (p * math.log(p / q) if p > 0 else 0.0) + (1 - p) * (math.log1p(-p) - math.log1p(-q))
-        assert kl == pytest.approx(level, rel=1e-6, abs=1e-15)
-
-
 def test_every_exported_policy_is_among_the_examples() -> None:
     told_requests = {
         name for name in b.__all__ if "requests" in signature_of(getattr(b, name))
     }  # have tests of their own
     assert {type(policy).__name__ for policy in ALL} | told_requests == set(b.__all__)
     assert all(getattr(b, name).__name__ == name for name in b.__all__)
-
-
-def test_kl_ucb_sc_keeps_an_arm_for_as_long_as_the_lower_bound_asks() -> None:
-    """Its score is the rate at which T·D*, for independent coins, is the level: so it pulls ln n/D* times."""
-    rng = np.random.default_rng(3)
-    for _ in range(50):
-        cost, reward = rng.uniform(0.05, 0.95, 2).tolist()
-        pulls, n = int(rng.integers(5, 500)), int(rng.integers(10, 10**6))
-        score = b.KLUCBSC(loglog=0.0).score(Belief(0, pulls, cost, reward, 0.0, 0.0, 0.0), math.log(n))
-        distance = divergence(Bernoulli(cost, reward), score, model="independent")
-        assert pulls * distance == pytest.approx(math.log(n), rel=1e-6)

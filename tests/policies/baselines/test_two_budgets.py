@@ -4,21 +4,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from tests.policies.baselines import slow
 from tests.policies.baselines.examples import some
-from tests.policies.baselines.test_choices import blank, play, tables
+from tests.policies.baselines.test_choices import assert_compiled_runs_equal_interpreted_ones, blank, tables
 
-from outlay.beliefs import HullMoments, SequentialMoments
-from outlay.engine.jit.numba_types import OPTIONS, coerced, register
 from outlay.formulas.argmax import log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of
-from outlay.usercode import Reach
 
 LIMITS: dict[str, Any] = {"budget": 60.0, "requests": 150}
 EVERY: list[Any] = [
@@ -29,17 +25,7 @@ EVERY: list[Any] = [
 
 @pytest.mark.parametrize("policy", some(EVERY), ids=repr)
 def test_compiled_runs_equal_interpreted_ones(policy: Any) -> None:
-    for function in Reach(type(policy), HullMoments, SequentialMoments, log_of).functions:
-        register(function)
-    fast: Any = numba.njit(**OPTIONS)(play)
-    for seed, table in enumerate(tables(0)):
-        chosen = np.zeros((2, len(table)), np.int64)
-        one, other = np.random.default_rng(seed), np.random.default_rng(seed)
-        play(policy, memory_of(policy, 4), one, table, chosen[0])
-        fast(coerced(policy), memory_of(policy, 4), other, table, chosen[1])
-        assert np.array_equal(chosen[0], chosen[1])
-        assert one.bit_generator.state == other.bit_generator.state
-        assert sorted(chosen[0, :4]) == [0, 1, 2, 3]  # every arm once first
+    assert_compiled_runs_equal_interpreted_ones(policy, tables(0))
 
 
 def of_the_mix(points: list[tuple[float, float]], c: float) -> set[int]:

@@ -46,8 +46,7 @@ class BGreedy(Parameters):
     >>> [policy.choose(Moments.empty(3), Now(pulls=n, log_n=0.0, spent=0.0), rng) for n in range(3)]
     [0, 1, 2]
 
-    Reference: Xia, Qin, Ding, Li, Zhang, Yu, Liu, "Finite budget analysis of multi-armed bandit problems",
-    Neurocomputing 258 (2017).
+    Reference: Xia et al., "Finite budget analysis of multi-armed bandit problems", Neurocomputing 258 (2017).
     """
 
     explore: float = number(default=1.0, above=0)
@@ -102,8 +101,7 @@ class EpsilonFirst(Parameters):
     >>> policy.choose(Moments.empty(3), Now(pulls=7, log_n=1.946, spent=4.5), np.random.default_rng(0))
     1
 
-    Reference: Tran-Thanh, Chapman, Munoz de Cote, Rogers, Jennings, "Epsilon-first policies for budget-limited
-    multi-armed bandits", AAAI 2010.
+    Reference: Tran-Thanh et al., "Epsilon-first policies for budget-limited multi-armed bandits", AAAI 2010.
     """
 
     epsilon: float = number(default=0.1, above=0, below=1)

@@ -34,8 +34,7 @@ class FractionalKUBE(RisingScore, Parameters):
     >>> round(FractionalKUBE().score(belief, log_n=math.log(99)), 6)
     1.658386
 
-    Reference: Tran-Thanh, Chapman, Rogers, Jennings, "Knapsack based optimal policies for budget-limited multi-armed
-    bandits", AAAI 2012.
+    Reference: Tran-Thanh et al., "Knapsack based optimal policies for budget-limited multi-armed bandits", AAAI 2012.
     """
 
     reward_bound: float = number(default=1.0, above=0)
@@ -72,8 +71,7 @@ class KUBE(Parameters):
     >>> [policy.choose(memory, Now(pulls=2, log_n=0.693, spent=6.0), rng) for _ in range(5)]
     [1, 1, 1, 1, 1]
 
-    Reference: Tran-Thanh, Chapman, Rogers, Jennings, "Knapsack based optimal policies for budget-limited multi-armed
-    bandits", AAAI 2012.
+    Reference: Tran-Thanh et al., "Knapsack based optimal policies for budget-limited multi-armed bandits", AAAI 2012.
     """
 
     reward_bound: float = number(default=1.0, above=0)
@@ -165,11 +163,7 @@ class PDBwK(UnitBounds):
 
 
 def knapsack_radius(share: float, pulls: int, level: float) -> float:
-    """√(C·x/T) + C/T with C the level.
-
-    >>> knapsack_radius(0.25, 16, 4.0)
-    0.5
-    """
+    """√(C·x/T) + C/T with C the level."""
     return math.sqrt(level * share / pulls) + level / pulls
 
 
@@ -195,15 +189,6 @@ class TwoBudgets(Parameters):
         return int(arms[self.choose(points_among(memory, arms), now, rng)])
 
 
-def left_per_request(budget: float, requests: float, now: Now) -> float:
-    """The money that is left for each request that is left.
-
-    >>> left_per_request(10.0, 8.0, Now(pulls=2, log_n=0.693, spent=7.0))
-    0.5
-    """
-    return per_request(max(0.0, budget - now.spent), max(1.0, requests - now.pulls))
-
-
 def unpulled(memory: HullMoments) -> int:
     """The first arm without a sample, or the number of arms."""
     for arm in range(len(memory.pulls)):
@@ -212,18 +197,21 @@ def unpulled(memory: HullMoments) -> int:
     return len(memory.pulls)
 
 
-def drawn_end(costs: Vector, rewards: Vector, per_request: float, now: Now, rng: np.random.Generator) -> int:
+def drawn_end(
+    costs: Vector, rewards: Vector, budget: float, requests: float, now: Now, rng: np.random.Generator
+) -> int:
     """An end of the edge of these points, drawn with the shares that use up money and requests together.
 
     Where a share of the requests is not to be served, the arm is pulled none the less: what is left decides when to
     end. While nothing pays, the arms are pulled in turn.
     """
-    edge = prices(costs, rewards, per_request)
+    c = per_request(max(0.0, budget - now.spent), max(1.0, requests - now.pulls))
+    edge = prices(costs, rewards, c)
     if edge.low == NOTHING or edge.high == NOTHING:
         end = edge.high if edge.low == NOTHING else edge.low
         return now.pulls % len(costs) if end == NOTHING else end
     across = costs[edge.high] - costs[edge.low]
-    return edge.high if rng.random() * across < per_request - costs[edge.low] else edge.low
+    return edge.high if rng.random() * across < c - costs[edge.low] else edge.low
 
 
 class PDBwKRequests(TwoBudgets):
@@ -304,8 +292,7 @@ class LPEpsilonFirst(TwoBudgets):
         first = unpulled(memory)
         if first < arms:
             return first
-        c = left_per_request(self.known_budget, self.known_requests, now)
-        return drawn_end(memory.costs, memory.rewards, c, now, rng)
+        return drawn_end(memory.costs, memory.rewards, self.known_budget, self.known_requests, now, rng)
 
 
 class LPGreedy(TwoBudgets):
@@ -334,8 +321,7 @@ class LPGreedy(TwoBudgets):
         first = unpulled(memory)
         if first < len(memory.pulls):
             return first
-        c = left_per_request(self.known_budget, self.known_requests, now)
-        return drawn_end(memory.costs, memory.rewards, c, now, rng)
+        return drawn_end(memory.costs, memory.rewards, self.known_budget, self.known_requests, now, rng)
 
 
 class LPUCB(TwoBudgets):
@@ -373,19 +359,11 @@ class LPUCB(TwoBudgets):
         for arm in range(len(memory.pulls)):
             radius = self.alpha * reward_spread(memory, arm) * math.sqrt(2.0 * now.log_n / memory.pulls[arm])
             memory.other[1, arm] = memory.rewards[arm] + radius
-        c = left_per_request(self.known_budget, self.known_requests, now)
-        return drawn_end(memory.costs, memory.other[1], c, now, rng)
+        return drawn_end(memory.costs, memory.other[1], self.known_budget, self.known_requests, now, rng)
 
 
 def reward_spread(memory: HullMoments, arm: int) -> float:
-    """The standard deviation of the arm's rewards and of one more that is as variable as all are together.
-
-    >>> memory = HullMoments.empty(1)
-    >>> for reward in (0.0, 1.0):
-    ...     memory.observe(0, 1.0, reward)
-    >>> reward_spread(memory, 0)
-    0.5
-    """
+    """The standard deviation of the arm's rewards and of one more that is as variable as all are together."""
     belief, everything = memory.belief(arm), memory.arms.belief(len(memory.pulls))
     return math.sqrt((belief.pulls * belief.var_reward + everything.var_reward) / (belief.pulls + 1))
 
@@ -408,8 +386,7 @@ class LPThompson(TwoBudgets):
     >>> [policy.choose(memory, Now(pulls=2, log_n=0.693, spent=0.7), rng) for _ in range(6)]
     [1, 0, 0, 1, 1, 1]
 
-    Reference: Ferreira, Simchi-Levi, Wang, "Online network revenue management using Thompson sampling", Operations
-    Research 66 (2018).
+    Reference: Ferreira et al., "Online network revenue management using Thompson sampling", Operations Research (2018).
     """
 
     scale: float = number(default=1.0, above=0)
@@ -422,5 +399,4 @@ class LPThompson(TwoBudgets):
         for arm in range(len(memory.pulls)):
             deviation = self.scale * reward_spread(memory, arm) / math.sqrt(memory.pulls[arm])
             memory.other[1, arm] = memory.rewards[arm] + deviation * rng.standard_normal()
-        c = left_per_request(self.known_budget, self.known_requests, now)
-        return drawn_end(memory.costs, memory.other[1], c, now, rng)
+        return drawn_end(memory.costs, memory.other[1], self.known_budget, self.known_requests, now, rng)

@@ -1,7 +1,4 @@
-"""Robust UCB: for heavy tails, by medians of means or truncated means, adapted to rates.
-
-Reference: Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Trans. Information Theory 59 (2013).
-"""
+"""Robust UCB: for heavy tails, by medians of means or truncated means, adapted to rates."""
 
 import math
 from typing import NamedTuple

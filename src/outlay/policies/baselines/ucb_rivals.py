@@ -27,7 +27,25 @@ STEPS = 100  # of Newton's method, more than it ever takes
 CLOSE, NEAR = 1e-15, 1e-14  # relative steps that end it
 
 
-class MUCB(RisingScore, Parameters):
+class Scaled(Parameters):
+    """The parameters of m-UCB, c-UCB and i-UCB, each with a default of its own for α."""
+
+    alpha: float = number(above=0)
+    cost_bound: float = number(default=1.0, above=0)
+    reward_bound: float = number(default=1.0, above=0)
+
+
+def shares_and_radius(
+    alpha: float, cost_bound: float, reward_bound: float, belief: Belief, log_n: float
+) -> tuple[float, float, float]:
+    """c̄, r̄ and e = α·√(ln n/T); all 0 before the first pull."""
+    if belief.pulls == 0:
+        return 0.0, 0.0, 0.0
+    cost, reward = share(belief.mean_cost, cost_bound), share(belief.mean_reward, reward_bound)
+    return cost, reward, alpha * math.sqrt(log_n / belief.pulls)
+
+
+class MUCB(RisingScore, Scaled):
     """m-UCB: an upper confidence bound of the reward over a lower one of the cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):
@@ -42,25 +60,18 @@ class MUCB(RisingScore, Parameters):
     >>> round(MUCB(alpha=0.5).score(belief, log_n=4.0), 6)
     1.25
 
-    Reference: Xia, Qin, Ding, Li, Zhang, Yu, Liu, "Finite budget analysis of multi-armed bandit problems",
-    Neurocomputing 258 (2017).
+    Reference: Xia et al., "Finite budget analysis of multi-armed bandit problems", Neurocomputing 258 (2017).
     """
 
     alpha: float = number(default=0.0625, above=0)
-    cost_bound: float = number(default=1.0, above=0)
-    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's optimistic rate in units of M_R/M_X, log_n = ln(pulls so far)."""
-        cost = share(belief.mean_cost, self.cost_bound)
-        if belief.pulls == 0 or cost <= 0.0:
-            return math.inf
-        reward = share(belief.mean_reward, self.reward_bound)
-        radius = self.alpha * math.sqrt(log_n / belief.pulls)
+        cost, reward, radius = shares_and_radius(self.alpha, self.cost_bound, self.reward_bound, belief, log_n)
         return upper_over_lower(min(reward + radius, 1.0), 0.0, cost, radius)
 
 
-class CUCB(RisingScore, Parameters):
+class CUCB(RisingScore, Scaled):
     """c-UCB: an upper confidence bound of the reward over the mean cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):
@@ -75,25 +86,18 @@ class CUCB(RisingScore, Parameters):
     >>> round(CUCB(alpha=0.5).score(belief, log_n=4.0), 6)
     1.0
 
-    Reference: Xia, Qin, Ding, Li, Zhang, Yu, Liu, "Finite budget analysis of multi-armed bandit problems",
-    Neurocomputing 258 (2017).
+    Reference: Xia et al., "Finite budget analysis of multi-armed bandit problems", Neurocomputing 258 (2017).
     """
 
     alpha: float = number(default=0.125, above=0)
-    cost_bound: float = number(default=1.0, above=0)
-    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's optimistic rate in units of M_R/M_X, log_n = ln(pulls so far)."""
-        cost = share(belief.mean_cost, self.cost_bound)
-        if belief.pulls == 0 or cost <= 0.0:
-            return math.inf
-        reward = share(belief.mean_reward, self.reward_bound)
-        radius = self.alpha * math.sqrt(log_n / belief.pulls)
-        return (reward + radius) / cost
+        cost, reward, radius = shares_and_radius(self.alpha, self.cost_bound, self.reward_bound, belief, log_n)
+        return (reward + radius) / cost if cost > 0.0 else math.inf
 
 
-class IUCB(RisingScore, Parameters):
+class IUCB(RisingScore, Scaled):
     """i-UCB: the rate of the means plus a bonus that does not look at the cost.
 
     With r̄ and c̄ the means as shares of their bounds, e = α·√(ln n/T):
@@ -108,22 +112,15 @@ class IUCB(RisingScore, Parameters):
     >>> round(IUCB(alpha=0.5).score(belief, log_n=4.0), 6)
     0.9
 
-    Reference: Xia, Qin, Ding, Li, Zhang, Yu, Liu, "Finite budget analysis of multi-armed bandit problems",
-    Neurocomputing 258 (2017).
+    Reference: Xia et al., "Finite budget analysis of multi-armed bandit problems", Neurocomputing 258 (2017).
     """
 
     alpha: float = number(default=0.25, above=0)
-    cost_bound: float = number(default=1.0, above=0)
-    reward_bound: float = number(default=1.0, above=0)
 
     def score(self, belief: Belief, log_n: float) -> float:
         """The arm's optimistic rate in units of M_R/M_X, log_n = ln(pulls so far)."""
-        cost = share(belief.mean_cost, self.cost_bound)
-        if belief.pulls == 0 or cost <= 0.0:
-            return math.inf
-        reward = share(belief.mean_reward, self.reward_bound)
-        radius = self.alpha * math.sqrt(log_n / belief.pulls)
-        return reward / cost + radius
+        cost, reward, radius = shares_and_radius(self.alpha, self.cost_bound, self.reward_bound, belief, log_n)
+        return reward / cost + radius if cost > 0.0 else math.inf
 
 
 class BudgetUCB(RisingScore, LeastCost):
@@ -253,8 +250,7 @@ class UCBSCPlus(RisingScore, UnitBounds):
     >>> round(UCBSCPlus().score(belief, log_n=math.log(99)), 6)
     1.04027
 
-    Reference: Watanabe, Komiyama, Nakamura, Kudo, on UCB-SC, a fast variant of KL-UCB-SC, for budgeted bandits with
-    stochastic costs, IEICE Transactions (2017, 2018).
+    Reference: Watanabe et al., on UCB-SC, a fast variant of KL-UCB-SC, IEICE Transactions (2017, 2018).
     """
 
     def score(self, belief: Belief, log_n: float) -> float:
@@ -284,8 +280,7 @@ class OmegaUCB(RisingScore, Parameters):
     >>> round(OmegaUCB(rho=0.25).score(belief, log_n=math.log(98)), 6)
     1.283978
 
-    Reference: Heyden, Arzamasov, Fouché, Böhm, "Budgeted multi-armed bandits with asymmetric confidence intervals",
-    KDD 2024.
+    Reference: Heyden et al., "Budgeted multi-armed bandits with asymmetric confidence intervals", KDD 2024.
     """
 
     rho: float = number(default=0.25, above=0)
@@ -319,8 +314,7 @@ class OmegaStarUCB(RisingScore, Parameters):
     >>> round(OmegaStarUCB(rho=0.25).score(belief, log_n=math.log(98)), 6)
     1.060028
 
-    Reference: Heyden, Arzamasov, Fouché, Böhm, "Budgeted multi-armed bandits with asymmetric confidence intervals",
-    KDD 2024.
+    Reference: Heyden et al., "Budgeted multi-armed bandits with asymmetric confidence intervals", KDD 2024.
     """
 
     rho: float = number(default=0.25, above=0)
@@ -346,11 +340,7 @@ class OmegaStarUCB(RisingScore, Parameters):
 
 
 def eta(share: float, variance: float, bound: float) -> float:
-    """The variance over that of a coin with the same mean, at most 1; T/(T − 1) in both cancels.
-
-    >>> eta(0.5, 0.5, 2.0), eta(0.0, 0.0, 2.0)
-    (0.5, 1.0)
-    """
+    """The variance over that of a coin with the same mean, at most 1; T/(T − 1) in both cancels."""
     largest = share * (1.0 - share)
     return min(1.0, variance / bound / bound / largest) if largest > 0.0 else 1.0
 
@@ -399,9 +389,6 @@ def kl_upper(p: float, level: float) -> float:
 
     kl is convex in u, so from above Newton's method falls towards the root, and ends where rounding stops it. It starts
     at the smaller of two upper bounds: Pinsker's, and the one that leaves out −p·ln q.
-
-    >>> kl_upper(0.0, math.log(2.0)), round(kl_upper(0.4, math.log(100) / 50), 6)
-    (0.5, 0.612733)
     """
     if p >= 1.0 or level <= 0.0:
         return p
@@ -442,8 +429,8 @@ class KLUCBSC(RisingScore, UnitBounds):
     >>> round(KLUCBSC(loglog=0.0).score(belief, log_n=math.log(100)), 6)
     1.586618
 
-    Reference: Watanabe, Komiyama, Nakamura, Kudo, "KL-UCB-based policy for budgeted multi-armed bandits with stochastic
-    action costs", IEICE Transactions on Fundamentals E100-A (2017), 2470.
+    Reference: Watanabe et al., "KL-UCB-based policy for budgeted multi-armed bandits with stochastic action costs",
+    IEICE Transactions on Fundamentals E100-A (2017), 2470.
     """
 
     loglog: float = number(default=3.0, at_least=0)
@@ -463,9 +450,6 @@ def largest_ratio(c: float, r: float, level: float) -> float:
     There p = (c − s)/(1 − s) and q = (r + s)/(1 + s) for one s < c, at which −c·ln(1 − s/c) + ln(1 − s) − r·ln(1 + s/r)
     + ln(1 + s) is the level: Newton's method for v = −ln(1 − s/c), kept between an upper and a lower bound. Where c = 1
     the reward moves first, up to q = (1 + r)/2, and then the cost: −ln p is what is left of the level.
-
-    >>> largest_ratio(0.5, 0.4, 0.0), round(largest_ratio(1.0, 0.4, math.log(100) / 50), 6)
-    (0.8, 0.612733)
     """
     if c <= 0.0:
         return math.inf
@@ -499,7 +483,7 @@ def largest_ratio(c: float, r: float, level: float) -> float:
 
 
 def power_of(given: Draft) -> float:
-    """The power of t that the number of open arms follows; β/2 is for a best mean that is below the largest reward."""
+    """p, by which the number of open arms grows; β/2 is for a best mean that is below the largest reward."""
     beta = float(given.beta)
     return 0.5 * beta if beta < 1.0 else beta / (beta + 1.0)
 
