@@ -4,13 +4,16 @@ import math
 from collections import deque
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from outlay.beliefs import Belief, Moments
-from outlay.campaign.records import Entry, PullStatus, Rows, Status
+from outlay.campaign.records import Entry, PullStatus, Status
 from outlay.formulas.confidence import fieller_limit
+
+if TYPE_CHECKING:
+    from outlay.campaign.campaign import Campaign
 
 MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
 CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
@@ -44,16 +47,6 @@ class CampaignView(NamedTuple):
     last: tuple[Entry, ...]
 
 
-class Readable(Protocol):
-    """What is needed of a campaign."""
-
-    def status(self) -> Status:
-        """How it stands."""
-
-    def history(self, after: int = 0) -> Rows[Entry]:
-        """Its events."""
-
-
 class CampaignMonitor:
     """Looks at a campaign again and again; each look reads only the events that are new.
 
@@ -66,7 +59,7 @@ class CampaignMonitor:
     [5.0, 4.5]
     """
 
-    def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
+    def __init__(self, campaign: "Campaign", pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
         self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
         self._burn: list[Balance] = []
