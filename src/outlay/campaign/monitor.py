@@ -61,7 +61,9 @@ class CampaignMonitor:
 
     def __init__(self, campaign: "Campaign", pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
-        self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
+        self.read = 0  # the last event that was read
+        self.behind = False  # whether the last look left something unread
+        self._budget, self._spent, self._used = 0.0, 0.0, 0
         self._burn: list[Balance] = []
         self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
         self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
@@ -69,21 +71,15 @@ class CampaignMonitor:
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
-        self.behind = False  # whether the last look left something unread
-
-    @property
-    def read(self) -> int:
-        """The last event that was read."""
-        return self._after
 
     def look(self, most: int | None = None) -> CampaignView:
         """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
-        before = self._after
-        for entry in islice(self._campaign.history(self._after), most):
-            self._after = entry.seq
+        before = self.read
+        for entry in islice(self._campaign.history(self.read), most):
+            self.read = entry.seq
             self._last.append(entry)
             self._take_in(entry)
-        self.behind = most is not None and self._after - before >= most
+        self.behind = most is not None and self.read - before >= most
         status, arms = self._campaign.status(), self._arms
         return CampaignView(
             status,
@@ -127,7 +123,10 @@ class CampaignMonitor:
 
     def _count(self, name: str, entry: Entry) -> float:
         """A pull that costs something, or something else than before: how much more it is."""
-        arm, cost, reward = self._number(name), entry.cost, entry.reward
+        if name not in self._arms:
+            self._arms[name] = len(self._arms)
+            self._memory = self._memory.with_new_arm()
+        arm, cost, reward = self._arms[name], entry.cost, entry.reward
         before: dict[str, float] | None = entry.more.get("instead")
         assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
         if before is None:
@@ -135,12 +134,6 @@ class CampaignMonitor:
             return cost
         self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
         return float(cost - before["cost"])
-
-    def _number(self, arm: str) -> int:
-        if arm not in self._arms:
-            self._arms[arm] = len(self._arms)
-            self._memory = self._memory.with_new_arm()
-        return self._arms[arm]
 
 
 def _under_way(asked: Entry) -> PullStatus:
