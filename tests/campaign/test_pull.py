@@ -83,7 +83,8 @@ def test_what_is_settled_inside_is_left_alone(way: str) -> None:
     campaign = Campaign({"a": 2}, 9)
     with asked(campaign) as pull:
         SETTLED[way](campaign, pull)
-    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "cancelled" if way == "cancel" else "told"]
+    last = "cancelled" if way == "cancel" else "told"
+    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", last]
 
 
 def test_what_was_charged_can_be_told_after_all(caplog: pytest.LogCaptureFixture) -> None:
