@@ -218,7 +218,7 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     return shrunken_evidence(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
 
 
-def prior_spread(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
+def prior_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, bound: float) -> float:
     """2s² + u·M²: what two samples more might add; the most of all leads between two, or with those swapped the least.
 
     s² is the usual variance in proportion to the size of the arm's rewards, and u is 1 for an arm that has paid nothing
