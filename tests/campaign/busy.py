@@ -5,7 +5,8 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from outlay import Campaign
@@ -22,8 +23,7 @@ def busy(store: str, **terms: Any) -> None:
     with Campaign({"a": None, "b": 0.5}, 30, POLICY, store, propensity_draws=2, seed=3, **terms) as campaign:
         campaign.warm_start([("a", 0.25, 0.5), ("b", 0.25, 1.0)], key="old")
         for i in range(12):
-            pull = asked(campaign, key=f"k{i}")
-            campaign.tell(pull, 0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
+            asked(campaign, key=f"k{i}").tell(0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
         first, second, third, fourth = campaign.ask_many(4)
         campaign.tell(second, 0.75, 0.5)
         campaign.amend(second, 0.5, 0.25, "a slip")
@@ -77,6 +77,12 @@ def asked(campaign: Campaign, *given: Any, **named: Any) -> OpenPull:
     pull = campaign.ask(*given, **named)
     assert pull is not None
     return pull
+
+
+def sql(path: Path, statement: str, *values: Any) -> list[Any]:
+    """What a SQLite file answers to who goes past outlay; what that changes is kept."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
 
 
 @contextmanager

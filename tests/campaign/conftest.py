@@ -1,6 +1,7 @@
 """Shared by tests of campaigns: a PostgreSQL server with an empty database for each test, and processes to kill."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -25,6 +26,21 @@ def postgres_url(postgres_server: Server) -> Iterator[str]:
     name = f"test_{uuid4().hex}"
     yield postgres_server.lend_database(name)
     postgres_server.take_back(name)
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """The address of an empty store: SQLite, or as the parameter says; None for memory."""
+    kind = getattr(request, "param", "sqlite")
+    if kind == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return None if kind == "memory" else f"sqlite:///{tmp_path}/a.db"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def memory_or_file(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """The address of an empty store, which is in memory or on SQLite."""
+    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
 
 
 @pytest.fixture(scope="session")

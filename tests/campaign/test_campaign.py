@@ -1,4 +1,4 @@
-"""What users of `Campaign` meet beside the rules: its settings, odd arguments, coming back, results used twice."""
+"""What users of `Campaign` meet beside the rules: settings, odd arguments and policies, coming back."""
 
 import inspect
 import sys
@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import click
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from outlay import Campaign, policies
+from outlay import policies
+from outlay.campaign import Campaign, verify
 from outlay.campaign import campaign as asking
 from outlay.campaign.ledger.events import DEFAULT, Mode, Settings, Terms
 from outlay.campaign.records import Status
+from outlay.campaign.stores import transaction
 from outlay.cli.campaign_verbs import new
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, PullOver, StoreError
 from outlay.policies import RoundRobin
@@ -67,8 +70,7 @@ def test_a_status_is_of_one_moment() -> None:
 
     def spend() -> None:
         while not done.is_set():
-            pull = asked(campaign)
-            campaign.tell(pull, cost=1, reward=1)
+            asked(campaign).tell(cost=1, reward=1)
 
     thread, interval = threading.Thread(target=spend), sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -158,19 +160,14 @@ def test_what_is_not_a_pull(pull: Any) -> None:
     assert campaign.status().events == 2
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    return None if request.param == "memory" else f"sqlite:///{tmp_path}/a.db"
-
-
 @pytest.fixture
-def campaign(store: str | None) -> Iterator[Campaign]:
-    with Campaign({"a": 2, "b": None}, 100, store=store, first_pulls=None) as campaign:
+def campaign(memory_or_file: str | None) -> Iterator[Campaign]:
+    with Campaign({"a": 2, "b": None}, 100, store=memory_or_file, first_pulls=None) as campaign:
         yield campaign
 
 
-def test_what_a_campaign_says_of_itself(store: str | None) -> None:
-    with Campaign({"a": 1, "b": None}, 9, RoundRobin(), store, name="spring") as campaign:
+def test_what_a_campaign_says_of_itself(memory_or_file: str | None) -> None:
+    with Campaign({"a": 1, "b": None}, 9, RoundRobin(), memory_or_file, name="spring") as campaign:
         said = campaign.name, campaign.arms, campaign.budget, campaign.policy
         assert said == ("spring", ("a", "b"), 9.0, RoundRobin())
         campaign.add_arm("c")
@@ -180,8 +177,8 @@ def test_what_a_campaign_says_of_itself(store: str | None) -> None:
         for name in ("name", "arms", "budget", "policy"):
             with pytest.raises(AttributeError):
                 setattr(campaign, name, None)
-    if store is not None:
-        with Campaign.open(store, "spring") as again:
+    if memory_or_file is not None:
+        with Campaign.open(memory_or_file, "spring") as again:
             assert (again.arms, again.budget, again.policy) == (("a", "b", "c"), 11.5, RoundRobin())
 
 
@@ -261,12 +258,12 @@ def test_of_many_tells_which_count(campaign: Campaign) -> None:
     assert all(receipt.duplicate for receipt in campaign.tell_many([(one, 1, 1), (two, 2, 0), (three, 1, 1)]))
 
 
-def test_a_hard_cap_that_no_arm_fits(store: str | None) -> None:
+def test_a_hard_cap_that_no_arm_fits(memory_or_file: str | None) -> None:
     with pytest.raises(BadParameter, match=r"budget of Campaign must be ≥ 50 in hard mode.* cheapest arm; got 5"):
-        Campaign({"a": 50, "b": 60}, 5, mode="hard", store=store)
+        Campaign({"a": 50, "b": 60}, 5, mode="hard", store=memory_or_file)
     with pytest.raises(BadParameter, match="budget of Campaign must be ≥ 7 in hard mode"):
-        Campaign(["a"], 5, mode="hard", reservation=7, store=store)
-    with Campaign({"a": 50, "b": None}, 5, mode="hard", store=store) as campaign:
+        Campaign(["a"], 5, mode="hard", reservation=7, store=memory_or_file)
+    with Campaign({"a": 50, "b": None}, 5, mode="hard", store=memory_or_file) as campaign:
         assert campaign.ask().arm == "b"  # type: ignore[union-attr]
 
 
@@ -280,9 +277,9 @@ def test_after_disconnect_nothing_is_taken(campaign: Campaign) -> None:
     campaign.disconnect()
 
 
-def test_who_waits_hears_of_the_end(store: str | None) -> None:
+def test_who_waits_hears_of_the_end(memory_or_file: str | None) -> None:
     heard: list[Exception] = []
-    campaign = Campaign(["a"], 5, store=store)
+    campaign = Campaign(["a"], 5, store=memory_or_file)
 
     def wait() -> None:
         try:
@@ -310,3 +307,61 @@ def test_a_forgotten_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             list(other)
     (warning,) = caught
     assert "pull 2 (a) of this loop was not told" in str(warning.message)
+
+
+class Held(NamedTuple):
+    """A memory in one array of any kind, and a policy that takes turns."""
+
+    array: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.array[arm] = (cost, reward)
+
+    def belief(self, arm: int) -> Any:
+        return self.array[arm]
+
+    def full(self) -> bool:
+        return False
+
+
+class Turns(NamedTuple):
+    """A policy with such a memory."""
+
+    dtype: Any = "O"
+
+    def memory(self, arms: int) -> Held:
+        dtype = "O" if self.dtype == "O" else [(name, float) for name in self.dtype]
+        return Held(np.empty(arms, dtype=dtype))
+
+    def choose(self, memory: Held, now: Any, rng: Any) -> int:
+        return int(now.pulls) % len(memory.array)
+
+
+class With(NamedTuple):
+    """A policy with a parameter."""
+
+    value: Any
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
+def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    monkeypatch.setattr(transaction, "EVERY", 4)
+    store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
+    for _ in range(2):
+        with Campaign(["a", "b"], 99, policy, store) as campaign:
+            for n in range(5):
+                asked(campaign).tell(cost=1, reward=n)
+    assert verify(store, policy=policy).problems == ()
+
+
+@pytest.mark.parametrize("value", [(1, 2), [(1.5,), "x"], With((1,)), {"a": 1}, None, True, 2**60])
+def test_parameters_that_come_back(tmp_path: Path, value: Any) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign.open(store, policy=With(value)).disconnect()
+    with pytest.raises(CampaignConflict, match="with policy With"):
+        Campaign(["a"], 9, With("y"), store)

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,31 +10,20 @@ from outlay import Campaign
 from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger.events import NOTHING, link
 from outlay.errors import BadParameter
-from tests.campaign.busy import asked, busy
+from tests.campaign.busy import asked, busy, sql
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     with Campaign(["a", "b"], 10, "RoundRobin", f"sqlite:///{tmp_path}/spend.db") as campaign:
         for _ in range(4):
-            pull = asked(campaign)
-            campaign.tell(pull, 1, 0.5)
+            asked(campaign).tell(1, 0.5)
     return tmp_path / "spend.db"
-
-
-def run(path: Path, *statements: tuple[str, tuple[Any, ...]]) -> None:
-    connection = sqlite3.connect(path)
-    with connection:
-        for statement, values in statements:
-            connection.execute(statement, values)
-    connection.close()
 
 
 def richer(path: Path) -> tuple[str, str]:
     """The opening event with ten times the budget, as it was and as it is."""
-    connection = sqlite3.connect(path)
-    ((body,),) = connection.execute("SELECT body FROM event WHERE seq = 1").fetchall()
-    connection.close()
+    ((body,),) = sql(path, "SELECT body FROM event WHERE seq = 1")
     return body, body.replace('"budget":10000000000', '"budget":100000000000')
 
 
@@ -44,11 +31,8 @@ def test_a_budget_that_was_raised_by_two_updates(path: Path) -> None:
     body, new = richer(path)
     assert new != body
     assert verify(f"sqlite:///{path}").ok
-    run(
-        path,
-        ("UPDATE event SET body = ? WHERE seq = 1", (new,)),
-        ("UPDATE campaign SET budget = 100000000000", ()),
-    )
+    sql(path, "UPDATE event SET body = ? WHERE seq = 1", new)
+    sql(path, "UPDATE campaign SET budget = 100000000000")
     verdict = verify(f"sqlite:///{path}")
     assert verdict.problems[0] == ("event 2 carries another hash than that of the one before it: an event was changed")
     assert len(verdict.problems) == 2  # said once, and that the head is another
@@ -58,7 +42,7 @@ def test_who_makes_every_hash_fit_is_found_by_a_head_that_was_kept(path: Path) -
     store = f"sqlite:///{path}"
     kept = verify(store).head
     rewrite(path, {1: richer(path)[1]})
-    run(path, ("UPDATE campaign SET budget = 100000000000", ()))
+    sql(path, "UPDATE campaign SET budget = 100000000000")
     assert verify(store).ok
     verdict = verify(store, expected_head=kept)
     assert verdict.problems == (f"no event has the hash {kept}: the ledger was rewritten or cut, or is another",)
@@ -66,19 +50,16 @@ def test_who_makes_every_hash_fit_is_found_by_a_head_that_was_kept(path: Path) -
 
 def rewrite(path: Path, changed: dict[int, str]) -> None:
     """Change the text of events, and all hashes after them."""
-    connection = sqlite3.connect(path)
-    with connection:
-        head = NOTHING
-        for seq, at, body in connection.execute("SELECT seq, at, body FROM event ORDER BY seq").fetchall():
-            text = changed.get(seq, body)
-            connection.execute("UPDATE event SET body = ?, before = ? WHERE seq = ?", (text, head, seq))
-            head = link(head, seq, at, text)
-        connection.execute("UPDATE campaign SET head = ?", (head,))
-    connection.close()
+    head = NOTHING
+    for seq, at, body in sql(path, "SELECT seq, at, body FROM event ORDER BY seq"):
+        text = changed.get(seq, body)
+        sql(path, "UPDATE event SET body = ?, before = ? WHERE seq = ?", text, head, seq)
+        head = link(head, seq, at, text)
+    sql(path, "UPDATE campaign SET head = ?", head)
 
 
 def test_hashes_cannot_be_left_out(path: Path) -> None:
-    run(path, ("UPDATE event SET before = '' WHERE seq > 4", ()))
+    sql(path, "UPDATE event SET before = '' WHERE seq > 4")
     assert verify(f"sqlite:///{path}").problems[0].startswith("event 5 carries another hash than")
 
 
@@ -105,10 +86,8 @@ def test_a_receipt_has_the_head_of_its_moment(tmp_path: Path) -> None:
 
 
 def test_the_hash_is_what_the_documentation_says(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT seq, at, body, before FROM event ORDER BY seq").fetchall()
-    ((head,),) = connection.execute("SELECT head FROM campaign").fetchall()
-    connection.close()
+    rows = sql(path, "SELECT seq, at, body, before FROM event ORDER BY seq")
+    ((head,),) = sql(path, "SELECT head FROM campaign")
     before = "0" * 64
     for seq, at, body, carried in rows:
         assert carried == before
@@ -121,5 +100,5 @@ def test_a_text_that_says_more_than_the_event(tmp_path: Path) -> None:
     """Words that no version reads, or blanks, are not in the hash: they must not be there."""
     store = f"sqlite:///{tmp_path}/spend.db"
     busy(store)
-    run(tmp_path / "spend.db", ("""UPDATE event SET body = replace(body, '{"kind"', '{ "kind"') WHERE seq = 5""", ()))
+    sql(tmp_path / "spend.db", """UPDATE event SET body = replace(body, '{"kind"', '{ "kind"') WHERE seq = 5""")
     assert verify(store).problems == ("event 5 is not written as outlay writes it",)

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,12 +15,7 @@ from outlay import Campaign, __version__
 from outlay.campaign import campaigns, import_ledger, verify
 from outlay.campaign.ledger.events import NOTHING, from_json, link, to_json
 from outlay.errors import BadFile, StoreError
-from tests.campaign.busy import Lines, forged
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/new.db"
+from tests.campaign.busy import Lines, forged, sql
 
 
 def event(number: int, **fields: Any) -> Callable[[Lines], None]:
@@ -35,16 +29,8 @@ def first(kind: str, **fields: Any) -> Callable[[Lines], None]:
     return change
 
 
-def after_the_end(lines: Lines) -> None:
-    lines.append({**lines[3], "seq": len(lines), "at": lines[-1]["at"]})
-
-
-def again(lines: Lines) -> None:
-    lines.append({**lines[1], "seq": len(lines), "at": lines[-1]["at"]})
-
-
-def told_again(lines: Lines) -> None:
-    lines.append({**lines[4], "seq": len(lines), "at": lines[-1]["at"]})
+def again(number: int) -> Callable[[Lines], None]:
+    return lambda lines: lines.append({**lines[number], "seq": len(lines), "at": lines[-1]["at"]})
 
 
 def paused_again(lines: Lines) -> None:
@@ -86,9 +72,9 @@ FORGERIES: list[tuple[Callable[[Lines], object], str]] = [
     (lambda lines: lines.__delitem__(slice(1, None)), "there is no event in it"),
     (lambda lines: lines.insert(7, {"event": 1}), "line 8 is neither an event nor the last line"),
     (event(1, budget=0), r"\(opened\) cannot be folded"),
-    (again, r"\(opened\) is out of place: the first event opens a campaign, and no other"),
-    (after_the_end, r"\(asked\) could not happen: pull 3, of key 'k0', is over \(told\)"),
-    (told_again, r"\(told\) changes nothing"),
+    (again(1), r"\(opened\) is out of place: the first event opens a campaign, and no other"),
+    (again(3), r"\(asked\) could not happen: pull 3, of key 'k0', is over \(told\)"),
+    (again(4), r"\(told\) changes nothing"),
     (first("told", cost=-5), "decision|rules say"),
     (first("told", pull=77), r"could not happen: campaign 'default' has no pull 77"),
     (first("told", arm=0), r"\(told\) has arm 0, and the rules say 1"),
@@ -139,21 +125,10 @@ def deep(depth: int) -> Any:
 CANNOT_BE = r"\(opened\) cannot be folded: .*"
 FORGED_TERMS: list[tuple[Callable[[Lines], object], str]] = [
     (opened(mode="hard", expiry="release"), CANNOT_BE + 'expiry of Campaign must be "charge" in hard mode'),
-    (opened(mode="bogus"), "line 2 is no event"),
     (opened(budget=-5), CANNOT_BE + "budget in units of Campaign must be a whole number"),
-    (opened(budget=0), CANNOT_BE + "budget in units of Campaign must be a whole number"),
-    (opened(arms=[]), CANNOT_BE + "arms of Campaign must be 1 to 100000 names"),
     (opened(arms=[{"name": "a"}, {"name": "a"}]), CANNOT_BE + "arms of Campaign must be different names"),
-    (opened(arms=[{"name": "a", "max_cost": -1}]), CANNOT_BE + "max_cost in units of Campaign must be a whole number"),
     (opened(arms=[{"name": "\x1b[31mred"}]), CANNOT_BE + "arm of Campaign must be 1 to 200 printable characters"),
-    (opened(arms=[{"name": "a" * 10**6}]), CANNOT_BE + "arm of Campaign must be 1 to 200 printable characters"),
-    (opened(reservation=-1), CANNOT_BE + "reservation in units of Campaign"),
-    (opened(ttl=0), CANNOT_BE + "ttl in microseconds of Campaign"),
-    (opened(seed=-1), CANNOT_BE + "seed of Campaign"),
     (opened(unit="1e-9 "), CANNOT_BE + "unit of Campaign must be written as a decimal number in its shortest form"),
-    (opened(max_in_flight=0), CANNOT_BE + "max_in_flight of Campaign"),
-    (opened(propensity_draws=10**9), CANNOT_BE + "propensity_draws of Campaign"),
-    (opened(format=99), CANNOT_BE + "format of Campaign"),
     (opened(version="\x07"), CANNOT_BE + "version of Campaign"),
     (opened(policy={"name": "BTS"}), CANNOT_BE + "policy of Campaign must be a name and parameters"),
     (opened(policy={"name": "BTS", "parameters": {"wrong": 1}}), CANNOT_BE + "unexpected keyword"),
@@ -227,15 +202,10 @@ def test_a_campaign_on_forged_terms_is_neither_opened_nor_verified(tmp_path: Pat
     """Whoever can write to the database can make every hash fit; what cannot be agreed to cannot be run."""
     store = f"sqlite:///{tmp_path}/spend.db"
     Campaign({"a": 5}, 120, "RoundRobin", store, mode="hard", unit="1").disconnect()
-    connection = sqlite3.connect(tmp_path / "spend.db")
-    with connection:
-        ((at, body),) = connection.execute("SELECT at, body FROM event").fetchall()
-        forged = body.replace('"mode":"hard"', '"mode":"hard","expiry":"release"')
-        terms = from_json(forged)
-        head = link(NOTHING, 1, at, to_json(terms))
-        connection.execute("UPDATE event SET body = ?", (to_json(terms),))
-        connection.execute("UPDATE campaign SET head = ?", (head,))
-    connection.close()
+    ((at, body),) = sql(tmp_path / "spend.db", "SELECT at, body FROM event")
+    terms = to_json(from_json(body.replace('"mode":"hard"', '"mode":"hard","expiry":"release"')))
+    sql(tmp_path / "spend.db", "UPDATE event SET body = ?", terms)
+    sql(tmp_path / "spend.db", "UPDATE campaign SET head = ?", link(NOTHING, 1, at, terms))
     reason = "stands on terms that cannot be: expiry of Campaign must be .charge. in hard mode"
     with pytest.raises(StoreError, match=reason):
         Campaign.open(store)

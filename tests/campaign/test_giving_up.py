@@ -20,11 +20,6 @@ from tests.campaign.checker import checked
 from tests.campaign.worker import ROOT, TERMS
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/a.db"
-
-
 @pytest.mark.parametrize("way", ["cancel", "timeout", "closed loop"])
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.soak)])
 def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: int | range) -> None:

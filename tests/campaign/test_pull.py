@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 import pickle
+from collections.abc import Callable
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
@@ -66,25 +67,22 @@ def test_however_it_is_left(
     assert store is None or verify(store).problems == ()
 
 
-@pytest.mark.parametrize("way", ["pull", "campaign", "number", "copy", "void", "many", "asyncio"])
+SETTLED: dict[str, Callable[[Campaign, OpenPull], object]] = {
+    "pull": lambda campaign, pull: pull.tell(1, 1),
+    "campaign": lambda campaign, pull: campaign.tell(pull, 1, 1),
+    "number": lambda campaign, pull: campaign.tell(pull.id, 1, 1),
+    "copy": lambda campaign, pull: campaign.tell(Pull(*astuple(pull)), 1, 1),
+    "many": lambda campaign, pull: campaign.tell_many([(pull, 1, 1)]),
+    "asyncio": lambda campaign, pull: asyncio.run(pull.atell(1, 1)),
+    "void": lambda campaign, pull: pull.cancel("not needed"),
+}
+
+
+@pytest.mark.parametrize("way", SETTLED)
 def test_what_is_settled_inside_is_left_alone(way: str) -> None:
     campaign = Campaign({"a": 2}, 9)
-    pull = asked(campaign)
-    with pull:
-        if way == "pull":
-            pull.tell(1, 1)
-        elif way == "campaign":
-            campaign.tell(pull, 1, 1)
-        elif way == "number":
-            campaign.tell(pull.id, 1, 1)
-        elif way == "copy":
-            campaign.tell(Pull(*astuple(pull)), 1, 1)
-        elif way == "many":
-            campaign.tell_many([(pull, 1, 1)])
-        elif way == "asyncio":
-            asyncio.run(pull.atell(1, 1))
-        else:
-            pull.cancel("not needed")
+    with asked(campaign) as pull:
+        SETTLED[way](campaign, pull)
     assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "cancelled" if way == "void" else "told"]
 
 

@@ -3,7 +3,6 @@
 What was acknowledged and is gone cannot be had back; what is written from then on must be a ledger.
 """
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,6 @@ from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS
 
 Content = dict[str, list[dict[str, Any]]]
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/a.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 def copied(store: str) -> Content:
@@ -48,10 +42,10 @@ def restore(store: str, content: Content) -> None:
 
 def pairs(campaign: Campaign, count: int, cost: int = 1) -> None:
     for _ in range(count):
-        pull = asked(campaign)
-        campaign.tell(pull, cost, 0.5)
+        asked(campaign).tell(cost, 0.5)
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
 @pytest.mark.parametrize("since", [0, 2, 3, 7], ids=["less", "shorter", "as long", "longer"])
 def test_who_has_it_open_goes_on_from_what_is_there(store: str, since: int, caplog: pytest.LogCaptureFixture) -> None:
     """Whether others have written since, and however much."""

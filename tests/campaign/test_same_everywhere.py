@@ -1,10 +1,9 @@
 """Memory, SQLite and PostgreSQL are one: the same commands at the same times give the same replies, events and rows."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,15 +37,6 @@ class Hand(Clock):
 
     def now(self, wall: int | None = None, at_least: int = 0) -> int:
         return max(self._caller.now, at_least)
-
-
-@pytest.fixture
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
-    """The address of an empty store; None for memory."""
-    if request.param == "postgresql":
-        yield request.getfixturevalue("postgres_url")
-    else:
-        yield f"sqlite:///{tmp_path / 'ledger.db'}" if request.param == "sqlite" else None
 
 
 @pytest.fixture

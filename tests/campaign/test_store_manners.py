@@ -1,21 +1,25 @@
-"""Stores that cannot be had: one sentence says why, it shows no password, and nothing is changed; who may read them."""
+"""Stores that cannot be had: one sentence says why, and nothing is changed; the tables, and who may use them."""
 
 import io
 import os
 import re
-import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from pwd import getpwnam
+from typing import Any
 
 import psycopg
 import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 
 from outlay.campaign import Campaign, campaigns, export_ledger, verify
-from outlay.campaign.stores import engines, sqlite
+from outlay.campaign.stores import engines, schema, sqlite
+from outlay.campaign.stores.engines import parsed
 from outlay.errors import BadParameter, OutlayError, StoreError
-from tests.campaign.busy import POLICY, busy, exported
+from tests.campaign.busy import POLICY, busy, exported, sql
 from tests.campaign.checker import checked
 from tests.campaign.postgres import PORT, Server
 from tests.campaign.worker import TERMS, Workers
@@ -80,49 +84,32 @@ def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
 
 def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    connection = sqlite3.connect(tmp_path / "a.db")
-    connection.execute(
-        "INSERT INTO event (campaign, seq, at, body, batch, before)"
-        " VALUES (1, 2, 9, '{\"kind\":\"auctioned\"}', 'x', '')"
-    )
-    connection.execute("UPDATE campaign SET seq = 2")
-    connection.commit()
-    connection.close()
+    columns, body = "(campaign, seq, at, body, batch, before)", '{"kind":"auctioned"}'
+    sql(tmp_path / "a.db", f"INSERT INTO event {columns} VALUES (1, 2, 9, ?, 'x', '')", body)
+    sql(tmp_path / "a.db", "UPDATE campaign SET seq = 2")
     why = "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
     assert refused(f"sqlite:///{tmp_path}/a.db") == f"{tmp_path}/a.db: {why}"
 
 
 @pytest.mark.parametrize(
-    ("statements", "reason"),
+    ("statement", "reason"),
     [
-        (["CREATE TABLE event (x)"], "has tables of these names that are not outlay's"),
-        (
-            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('9999')"],
-            "was written by a newer outlay: upgrade outlay to open it",
-        ),
-        (
-            ["CREATE TABLE alembic_version (version_num)", "INSERT INTO alembic_version VALUES ('00ae1027a6')"],
-            "has tables of another program: give outlay a database of its own",
-        ),
+        ("CREATE TABLE event (x)", "has tables of these names that are not outlay's"),
+        ("CREATE TABLE alembic_version AS SELECT '9999' AS version_num", "was written by a newer outlay: upgrade"),
+        ("CREATE TABLE alembic_version AS SELECT '00ae1027a6' AS version_num", "has tables of another program: give"),
     ],
 )
-def test_databases_of_others_stay_as_they_are(tmp_path: Path, statements: list[str], reason: str) -> None:
+def test_databases_of_others_stay_as_they_are(tmp_path: Path, statement: str, reason: str) -> None:
     path = tmp_path / "other.db"
-    connection = sqlite3.connect(path)
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
+    sql(path, statement)
     before = path.read_bytes()
-    assert refused(f"sqlite:///{path}") == f"{path} {reason}"
+    assert refused(f"sqlite:///{path}").startswith(f"{path} {reason}")
     assert path.read_bytes() == before
 
 
 def test_looking_for_a_campaign_makes_no_tables(tmp_path: Path, postgres_url: str) -> None:
     path = tmp_path / "other.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE stuff (x)")
-    connection.close()
+    sql(path, "CREATE TABLE stuff (x)")
     before = path.read_bytes()
     for look in (Campaign.open, verify):
         with pytest.raises(StoreError, match=f"{path} holds no campaign"):
@@ -145,9 +132,7 @@ def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
 def test_a_copy_without_its_log_gets_one(tmp_path: Path) -> None:
     """VACUUM INTO makes a file in which COMMIT would be kept in another, less certain way."""
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    connection = sqlite3.connect(tmp_path / "a.db")
-    connection.execute("VACUUM INTO ?", [str(tmp_path / "b.db")])
-    connection.close()
+    sql(tmp_path / "a.db", "VACUUM INTO ?", str(tmp_path / "b.db"))
     with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/b.db") as campaign:
         campaign.ask()
     assert len(checked(f"sqlite:///{tmp_path}/b.db")) == 2  # which sees that the log is kept ahead
@@ -219,3 +204,47 @@ def read(store: str, name: str, wanted: str) -> None:
     file = io.BytesIO()
     export_ledger(store, file, name)
     assert file.getvalue().decode() == wanted
+
+
+@pytest.mark.parametrize("way", [schema.make, schema.migrate])
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_new_database_and_migrations_have_the_tables_of_the_code(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str, way: Callable[[sa.Connection], None]
+) -> None:
+    store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
+    engine = sa.create_engine(parsed(store))
+    with engine.begin() as connection:
+        way(connection)
+    options = {"compare_type": True, "compare_server_default": True}
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, schema.metadata) == []
+        assert context.get_current_revision() == schema.REVISION
+        found = sa.inspect(connection)
+        assert [found.get_pk_constraint(table)["constrained_columns"] for table in ("event", "alembic_version")] == [
+            ["campaign", "seq"],
+            ["version_num"],
+        ]
+    if kind == "sqlite":
+        wanted = "SELECT name FROM sqlite_master WHERE sql LIKE '%WITHOUT ROWID%'"
+        assert {name for (name,) in sql(tmp_path / "a.db", wanted)} == {"arm", "pull"}
+    engine.dispose()
+
+
+def test_a_role_that_works_on_tables_of_another(postgres_url: str) -> None:
+    engine = sa.create_engine(postgres_url)
+    role = f"clerk_{engine.url.database}"
+    with engine.begin() as connection:
+        schema.make(connection)
+        connection.execute(sa.text(f'CREATE ROLE "{role}" LOGIN'))
+        connection.execute(sa.text(f'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO "{role}"'))
+        connection.execute(sa.text(f'GRANT DELETE ON snapshot TO "{role}"'))
+        connection.execute(sa.text(f'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO "{role}"'))
+    terms: dict[str, Any] = {"arms": ["a"], "budget": 10}
+    with Campaign(**terms, store=str(engine.url.set(username=role).render_as_string())) as campaign:
+        assert campaign.ask() is not None
+    assert verify(postgres_url).ok
+    with engine.begin() as connection:
+        connection.execute(sa.text(f'DROP OWNED BY "{role}"'))
+        connection.execute(sa.text(f'DROP ROLE "{role}"'))
+    engine.dispose()

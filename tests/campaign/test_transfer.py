@@ -18,11 +18,6 @@ from outlay.errors import BadFile, BadParameter, OutlayError, StoreError
 from tests.campaign.busy import asked, exported, forged, head_of
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/new.db"
-
-
 def test_the_format(content: bytes) -> None:
     lines = content.splitlines(keepends=True)
     assert json.loads(lines[0]) == {"outlay": "ledger", "format": 1, "version": __version__, "campaign": "default"}

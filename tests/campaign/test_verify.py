@@ -3,7 +3,6 @@
 import itertools
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from outlay.campaign.ledger import events as commands
 from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.stores import schema, transaction
 from outlay.errors import CampaignConflict, StoreError
-from tests.campaign.busy import POLICY, asked, busy
+from tests.campaign.busy import POLICY, asked, busy, sql
 from tests.campaign.stories import ALL, Operation, for_stories, openings, operations, whole_story
 
 
@@ -40,27 +39,17 @@ def judged(path: Path, name: str = "default") -> Verdict:
 
 
 def change(path: Path, statement: str, *values: Any) -> None:
-    connection = sqlite3.connect(path)
-    with connection:
-        assert connection.execute(statement, values).rowcount == 1
-    connection.close()
-
-
-def read(path: Path, statement: str, *values: Any) -> list[Any]:
-    connection = sqlite3.connect(path)
-    found = connection.execute(statement, values).fetchall()
-    connection.close()
-    return found
+    assert len(sql(path, f"{statement} RETURNING 1", *values)) == 1
 
 
 def test_a_ledger_is_as_it_should_be(ledger: Path) -> None:
-    events = dict(read(ledger, "SELECT json_extract(body, '$.kind'), count(*) FROM event GROUP BY 1"))
+    events = dict(sql(ledger, "SELECT json_extract(body, '$.kind'), count(*) FROM event GROUP BY 1"))
     assert len(events) == 16, "one of each kind"
     verdict = judged(ledger)
-    (head,) = read(ledger, "SELECT head FROM campaign")[0]
+    (head,) = sql(ledger, "SELECT head FROM campaign")[0]
     assert verdict == Verdict("default", sum(events.values()), events["asked"], (), (), True, head)
     assert verdict.ok
-    assert read(ledger, "SELECT count(*) FROM snapshot") >= [(1,)]
+    assert sql(ledger, "SELECT count(*) FROM snapshot") >= [(1,)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -94,7 +83,7 @@ def test_every_column_counts(copy: Path, table: str, column: str, which: int) ->
     keys = {"campaign": ["id"], "event": ["campaign", "seq"], "snapshot": ["campaign", "seq"]}
     key = keys.get(table, ["campaign", "number"])
     columns = ", ".join([*key, column])
-    *place, value = read(copy, f"SELECT {columns} FROM {table} ORDER BY {', '.join(key)}")[-which]
+    *place, value = sql(copy, f"SELECT {columns} FROM {table} ORDER BY {', '.join(key)}")[-which]
     new = value + 10**15 if (table, column) == ("event", "at") else other(value)
     if (table, column) in (("pull", "key"), ("arm", "number"), ("pull", "number"), ("event", "seq")):
         new = 10**6
@@ -114,7 +103,7 @@ def test_every_column_counts(copy: Path, table: str, column: str, which: int) ->
 @pytest.mark.parametrize("table", ["arm", "pull", "event"])
 def test_a_row_that_is_missing_or_too_many(copy: Path, table: str) -> None:
     number = "seq" if table == "event" else "number"
-    top, low = read(copy, f"SELECT max({number}), min({number}) FROM {table}")[0]
+    top, low = sql(copy, f"SELECT max({number}), min({number}) FROM {table}")[0]
     rest = ", ".join(column.name for column in schema.metadata.tables[table].c if column.name not in (number, "key"))
     again = f"SELECT {top + 1}, {rest} FROM {table} WHERE {number} = {top}"
     change(copy, f"INSERT INTO {table} ({number}, {rest}) {again}")
@@ -147,7 +136,7 @@ def changes(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_every_field_of_every_event_counts(ledger: Path, copy: Path) -> None:
     """Of the first event of each kind, and of each that has other fields."""
     seen = set()
-    for seq, body in read(ledger, "SELECT seq, body FROM event"):
+    for seq, body in sql(ledger, "SELECT seq, body FROM event"):
         event = json.loads(body)
         shape = (event["kind"], *event)
         for changed in changes(event) if shape not in seen else ():
@@ -168,10 +157,7 @@ def test_an_event_that_cannot_be_read(copy: Path) -> None:
 
 def test_many_problems_are_counted(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "MOST_SAID", 3)
-    connection = sqlite3.connect(copy)
-    with connection:
-        rows = connection.execute("UPDATE pull SET reward = 7.5").rowcount
-    connection.close()
+    rows = len(sql(copy, "UPDATE pull SET reward = 7.5 RETURNING number"))
     problems = judged(copy).problems
     assert len(problems) == 4
     assert problems[0].startswith("pull ")
@@ -201,8 +187,7 @@ def test_a_policy_that_is_not_built_in(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/own.db"
     with Campaign(["a", "b"], 5, Stubborn(1), store) as campaign:
         for _ in range(4):
-            pull = asked(campaign)
-            campaign.tell(pull, 1, 1)
+            asked(campaign).tell(1, 1)
     verdict = verify(store)
     assert (verdict.ok, verdict.choices_checked) == (True, False)
     assert verdict.notes == ("choices were not checked: Stubborn is not built in, and was not given",)
@@ -224,8 +209,7 @@ def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeyp
         store = f"sqlite:///{tmp_path}/{type(policy).__name__}.db"
         with Campaign(["a", "b"], 1000, policy, store) as one, Campaign.open(store) as two:
             for i, campaign in zip(range(60), itertools.cycle([one, one, two]), strict=False):
-                pull = asked(campaign)
-                campaign.tell(pull, 1 + 0.25 * (i % 3), 0.125 * (i % 5))
+                asked(campaign).tell(1 + 0.25 * (i % 3), 0.125 * (i % 5))
         with Campaign.open(store) as three:
             three.ask_many(30)
         assert verify(store)[:-1] == ("default", 151, 90, (), (), True)

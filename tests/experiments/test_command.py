@@ -3,44 +3,22 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 import outlay
-from outlay import experiments
 from outlay.cli import commands
-from outlay.experiments import Experiment, Outcome, load, play, run
+from outlay.experiments import load, play, run
 from outlay.experiments.play import Pace
 
-from .conftest import PLAIN, SWEPT
+from .conftest import SWEPT
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 
 
 def ask(*arguments: str) -> Result:
     return CliRunner().invoke(commands, ["compare", *arguments], prog_name="outlay")
-
-
-def test_a_sweep_prints_its_table(write, simulated, undrawn):
-    write(SWEPT)
-    done = ask("experiment.toml", "--out", "out")
-    assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[0] == "two arms: regret at budget 50, 4 runs, seed 3"
-    assert re.search(r"correlation +RoundRobin +stubborn +lower bound", done.stdout)
-    assert "4 cells played, 0 were there already\n" in done.stdout
-    others = len([*Path("out").rglob("*.*")]) - len([*Path("out/cells").iterdir()]) - 3  # two folders have a dot
-    assert done.stdout.endswith(f"wrote out/sweep.html and {others} more files in out\n")
-    assert [line.split(":")[0] for line in done.stderr.splitlines()] == [
-        "1/4  RoundRobin, correlation = −0.5",
-        "2/4  stubborn, correlation = −0.5",
-        "3/4  RoundRobin, correlation = 0.5",
-        "4/4  stubborn, correlation = 0.5",
-    ]
-    printed = [line.rstrip() for line in done.stdout.splitlines()]
-    shown = Path("out/sweep.txt").read_text(encoding="utf-8").splitlines()
-    assert printed[: len(shown)] == shown
 
 
 def test_quiet_and_json(write, simulated, undrawn):
@@ -82,31 +60,15 @@ def test_a_bad_file_is_asked_wrongly(write):
     done = ask("experiment.toml")
     assert done.exit_code == 2
     assert done.output == "outlay: experiment.toml: runs of [experiment] must be a whole number ≥ 1; got 0\n"
-    write(SWEPT.replace("arms.correlation", "arms.shape"))
-    done = ask("experiment.toml", "--dry-run")
-    assert done.exit_code == 2
-    assert done.output.startswith("outlay: experiment.toml: over of a sweep must be a field of the arms (cost, ")
-    write(SWEPT.replace("runs = 4", "runs = "))
-    done = ask("experiment.toml")
-    assert done.exit_code == 2
-    assert done.output.startswith("outlay: experiment.toml is not TOML: ")
     write(SWEPT)
+    done = ask("experiment.toml", "--budget", "9")
+    assert done.exit_code == 2
+    assert "--budget is set by the experiment file, not by an option" in done.stderr
     for dry in ([], ["--dry-run"]):
         done = ask("experiment.toml", "--workers", "0", *dry)
         assert done.exit_code == 2
         assert done.output == "outlay: --workers must be a whole number ≥ 1; got 0\n"
     assert not Path("outlay-report").exists()
-
-
-def test_options_that_the_file_answers_are_refused(write):
-    write(SWEPT)
-    for option in (["--runs", "5"], ["--budget", "9"], ["--seed", "0"], ["--policy", "RoundRobin"], ["--save", "x"]):
-        done = ask("experiment.toml", *option)
-        assert done.exit_code == 2
-        assert f"{option[0]} is set by the experiment file, not by an option" in done.stderr
-    done = ask("G", "--dry-run")
-    assert done.exit_code == 2
-    assert "--dry-run needs an experiment file" in done.stderr
 
 
 def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
@@ -130,21 +92,6 @@ def test_failed_is_1_and_interrupted_130(write, simulated, monkeypatch):
         assert done.exit_code == 2
         assert done.stderr.startswith("outlay: runs of [experiment] in experiment.toml must be small enough: these ")
     assert not Path("there").exists()
-
-
-def test_workers_can_be_said_on_the_command_line(write, simulated, monkeypatch):
-    seen: list[int | None] = []
-    inner = experiments.run
-
-    def run(experiment: Experiment, *rest: Any, **more: Any) -> Outcome:
-        seen.append(experiment.workers)
-        return inner(experiment, *rest, **more)
-
-    monkeypatch.setattr(experiments, "run", run)
-    write(PLAIN.replace("seed = 3", "seed = 3\nworkers = 7"))
-    ask("experiment.toml", "--workers", "2", "--out", "a")
-    ask("experiment.toml", "--out", "b")
-    assert seen == [2, 7]
 
 
 def completed(words: str) -> list[str]:

@@ -1,13 +1,16 @@
-"""Points and cells: what is played where, and what a cell's key depends on."""
+"""Points and cells, what a key depends on, and how much time is left."""
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from outlay.arms import Gaussian
 from outlay.errors import BadFile
-from outlay.experiments import load, plan, points_of
+from outlay.experiments import estimate, load, play, points_of, run
+from outlay.experiments.plan import Progress
 from outlay.experiments.play import jobs
 from outlay.policies import Fixed, RoundRobin
 
@@ -67,19 +70,6 @@ def test_what_keys_depend_on(write, old, new):
     assert set(keys(write, SWEPT.replace(old, new))).isdisjoint(keys(write, SWEPT))
 
 
-def test_the_version_is_in_the_key(write, monkeypatch):
-    before = keys(write, SWEPT)
-    monkeypatch.setattr(plan, "__version__", "99")
-    assert set(keys(write, SWEPT)).isdisjoint(before)
-
-
-def test_a_policy_s_parameters_are_in_its_key_alone(write):
-    changed = keys(write, PLAIN.replace("arm = 1", "arm = 0"))
-    before = keys(write, PLAIN)
-    assert changed[0] == before[0]
-    assert changed[1] != before[1]
-
-
 def test_points_share_the_cells_that_a_sweep_leaves_alone(write):
     text = PLAIN + '[[sweep]]\nover = "policies.arm"\nvalues = [0, 1]\n'
     assert len(keys(write, text)) == 3
@@ -93,14 +83,6 @@ def test_the_default_plays_every_budget_unless_its_horizon_is_unknown(write):
     assert told / point.cells["Thrifty"].pulls == pytest.approx(3.9953, abs=1e-4)
 
 
-def test_means_beyond_all_measure_are_refused_before_the_work(write):
-    text = SWEPT.replace("arms.correlation", "arms.good.reward").replace("[-0.5, 0.5]", "[1, 1e300]")
-    with pytest.raises(
-        BadFile, match=r"mean reward of an arm must be within ±1e\+100; got 1e\+300 \(at reward = 1e\+300\)"
-    ):
-        points_of(load(write(text)))
-
-
 def test_arms_that_cost_nothing_are_refused_before_the_work(write):
     text = SWEPT.replace("arms.correlation", "arms.worse.cost").replace("[-0.5, 0.5]", "[1, 0]")
     with pytest.raises(
@@ -108,3 +90,64 @@ def test_arms_that_cost_nothing_are_refused_before_the_work(write):
         match=r"of 'worse' of simulate must be a finite number > 0, unless requests is given; got 0.0 \(at cost = 0\)",
     ):
         points_of(load(write(text)))
+
+
+def test_each_label_has_its_pace(write):
+    lines: list[str] = []
+    every = jobs(points_of(load(write(SWEPT))))  # 4 runs of 50 pulls: 200 pulls a cell
+    progress = Progress(every, say=lines.append)
+    assert progress.left == 0.0
+    (quick, first), (slow, second), (_, third), (_, fourth) = every
+    progress.done(quick, "correlation = -0.5", first, 1.0)
+    assert progress.left == pytest.approx(3.0), "one pace for all, as long as there is one"
+    progress.done(slow, "correlation = -0.5", second, 300.0)
+    assert progress.left == pytest.approx(301.0)
+    progress.done(quick, "correlation = 0.5", third, 3.0)
+    assert progress.left == pytest.approx(300.0)
+    progress.done(slow, "", fourth, 100.0)
+    assert progress.played == 4
+    assert lines == [
+        "1/4  RoundRobin, correlation = -0.5: 1.0 s, 200 pulls/s, 3 s left",
+        "2/4  stubborn, correlation = -0.5: 300.0 s, 0.667 pulls/s, 5 min left",
+        "3/4  RoundRobin, correlation = 0.5: 3.0 s, 66.7 pulls/s, 5 min left",
+        "4/4  stubborn: 100.0 s, 2 pulls/s",
+    ]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A simulator that takes 10 s to compile each policy, then 0.1 s for itself and a millisecond for each pull."""
+    now, known = [0.0], set()
+
+    def simulate(problem, policy, budgets, *, runs, **_):
+        if type(policy) not in known:
+            known.add(type(policy))
+            now[0] += 10.0
+        now[0] += 0.1 + 1e-3 * runs * budgets[-1] / float(problem.mean_costs[problem.best])
+        return SimpleNamespace(oracle_reward=np.zeros(1))
+
+    monkeypatch.setattr(play, "simulate", simulate)
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    return now
+
+
+def test_the_estimate_is_scaled_by_pulls(write, clock):
+    text = SWEPT.replace("budgets = [20, 50]", "budgets = [2e3, 5e3]").replace("runs = 4", "runs = 600")
+    shares = estimate(load(write(text)), "out")
+    assert [(share.label, share.cells, share.missing, share.pulls) for share in shares] == [
+        ("RoundRobin", 2, 2, 6e6),
+        ("stubborn", 2, 2, 6e6),
+    ]
+    assert [share.seconds for share in shares] == pytest.approx([6e3 + 0.2, 6e3 + 0.2])
+    assert clock[0] < 30.0, "it measured for a moment"
+
+
+def test_what_is_there_takes_no_time(write, simulated, request):
+    experiment = load(write(SWEPT))
+    run(experiment, "out")
+    request.getfixturevalue("clock")  # it takes the simulator's place
+    more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
+    shares = estimate(load(write(more)), "out")
+    assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]
+    assert shares[0].seconds == 0.0
+    assert shares[1].seconds == pytest.approx(2 * (0.1 + 0.2))

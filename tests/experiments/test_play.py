@@ -67,21 +67,6 @@ def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, report
     assert len(reports) == 2
 
 
-def test_another_title_draws_anew_and_plays_nothing(write, simulated, reports, undrawn):
-    run(load(write(SWEPT)), "out")
-    page = Path("out/correlation=0.5/report.html")
-    assert "<title>two arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
-    reports.clear()
-    outcome = run(load(write(SWEPT.replace("two arms", "two brave arms"))), "out")
-    assert (outcome.played, len(reports)) == (0, 2)
-    assert "<title>two brave arms, correlation = 0.5</title>" in page.read_text(encoding="utf-8")
-    assert "<title>two brave arms</title>" in Path("out/sweep.html").read_text(encoding="utf-8")
-    assert Path("out/sweep.tex").read_text(encoding="utf-8").count(r"\caption{two brave arms: regret") == 1
-    run(load(write(SWEPT)), "other")
-    run(load(write(SWEPT)), "out")
-    assert bytes_of("out") == bytes_of("other")
-
-
 def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch, undrawn):
     """Half of a report with another title must not pass for the old one."""
     run(load(write(SWEPT)), "out")

@@ -1,4 +1,4 @@
-"""The table of bounds: its numbers are the theory's, and nothing is shown that is not covered."""
+"""The tables of bounds: their numbers are the theory's, and nothing is shown that is not covered."""
 
 import math
 
@@ -6,13 +6,31 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from outlay import report
-from outlay.arms import Constant, Exponential, Gamma, Gaussian, Pareto, Problem, catalogue
+from outlay.arms import Bernoulli, Constant, Exponential, Gamma, Gaussian, Pareto, Problem, catalogue
 from outlay.errors import BadParameter, NotCovered
 from outlay.problem_policies import policy_for
-from outlay.report.bounds import WORST_CASE, bounds_chart, bounds_table, notes, problem_bounds, provable, shown_rows
-from outlay.report.style import svg_text
-from outlay.theory import divergence, finite_bound, lower_bound, rates, upper_bound, worst_case_bound
+from outlay.report import request_bounds
+from outlay.report.bounds import (
+    WORST_CASE,
+    bounds_chart,
+    bounds_table,
+    mix,
+    notes,
+    problem_bounds,
+    provable,
+    request_notes,
+)
+from outlay.theory import (
+    divergence,
+    finite_bound,
+    fluid,
+    fluid_loss,
+    lower_bound,
+    rates,
+    request_gaps,
+    upper_bound,
+    worst_case_bound,
+)
 
 UNCOVERED = Problem(
     [Gamma(1, 1, 0.009, 0.009, 0.5), Gamma(1, 0.5, 0.009, 0.0045, 0.5), Exponential(2, 0.5)], names=["a", "b", "c"]
@@ -121,27 +139,6 @@ def test_bad_budgets(budget):
         problem_bounds(catalogue.load("G"), budget)
 
 
-def test_of_many_arms_the_best_and_the_costly_are_shown():
-    problem = catalogue.load("thousand-arms")
-    problem = Problem(problem.arms[:60], problem.names[:60])
-    bounds = problem_bounds(problem, 1e5)
-    rows = shown_rows(bounds)
-    assert len(rows) == 13
-    assert rows[0].gap == 0
-    assert rows[-1].arm == "48 more"
-    losses = [row.lower or 0.0 for row in rows[1:-1]]
-    assert losses == sorted(losses, reverse=True)
-    assert losses[-1] >= max(row.lower or 0.0 for row in bounds.arms if row not in rows)
-    assert sum(row.lower or 0.0 for row in rows[1:]) == pytest.approx(bounds.total.lower)
-    added = sum(row.upper["UCBB1 printed"] for row in rows[1:])
-    assert min(added, max(row.gap or 0.0 for row in bounds.arms) * 1e5) == pytest.approx(
-        bounds.total.upper["UCBB1 printed"]
-    )
-    assert any("this budget is too small" in sentence for _, sentence in notes(bounds))
-    many = Problem([Gaussian(1, 1, 0.5, 0.5)] * 20 + [Gaussian(1, 0.5, 0.5, 0.5)])
-    assert [row.arm for row in shown_rows(problem_bounds(many, 1e5))] == ["arm 0", "arm 1", "arm 20", "18 more"]
-
-
 def test_chart_is_the_bounds_at_every_budget():
     problem = catalogue.load("H")
     chart = bounds_chart(problem, 1e5)
@@ -160,12 +157,44 @@ def test_chart_is_the_bounds_at_every_budget():
     assert chart.axis.bottom < min(line.values.min() for line in chart.bounds)
 
 
-@pytest.mark.parametrize("budget", [0.5, 3.0, 1e5])
-def test_figure_draws_what_there_is(budget):
-    """Budgets where a bound has one point or none are drawn without it."""
-    figure = report.bounds_figure(catalogue.load("G"), budget)
-    labels = [text.get_text() for text in figure.axes[0].texts]
-    assert labels[:2] == ["UCBB1, proved", "UCBB1, printed"]
-    assert ("lower bound as B grows" in labels) == (budget > 1)
-    assert np.isfinite(figure.axes[0].get_ylim()).all()
-    assert svg_text(figure).startswith("<svg")
+COINS = Problem(
+    [Bernoulli(0.1, 0.3), Bernoulli(0.4, 0.6), Bernoulli(0.9, 0.85), Constant(0.0, 0.0)], ["a", "b", "c", "s"]
+)
+
+
+@pytest.mark.parametrize("budget", [50.0, 250.0, 400.0, 700.0, 2000.0, math.inf])
+def test_the_numbers_are_the_theorys(budget):
+    found = request_bounds(COINS, budget, 1000)
+    assert found.fluid == fluid(COINS, budget, 1000)
+    assert found.loss == fluid_loss(COINS, budget, 1000)
+    assert found.total.lower == pytest.approx(lower_bound(COINS, budget=budget, requests=1000) * math.log(1000))
+    if len(found.prices) == 1:
+        assert [row.gap for row in found.arms] == request_gaps(COINS, budget, 1000).tolist()
+        for law, row in zip(COINS.arms, found.arms, strict=True):
+            if row.gap:
+                far = divergence(law, found.fluid.price, worth=found.fluid.worth)
+                assert row.divergence == far
+                assert row.pulls == pytest.approx(math.log(1000) / far)
+    else:
+        assert budget == 400.0
+    shares = np.array([row.share for row in found.arms])
+    assert shares @ COINS.mean_rewards == pytest.approx(found.fluid.value)
+    assert shares @ COINS.mean_costs <= budget / 1000 * (1 + 1e-12)
+
+
+def test_without_a_bound_the_mix_is_still_there():
+    tied = Problem([Bernoulli(0.1, 0.3), Gamma(0.5, 0.1, 0.001, 0.0002, 0.5)], ["a", "tied"])
+    found = request_bounds(tied, 50.0, 1000)
+    assert found.total.lower is None
+    assert "'tied': its law is a correlated Gamma of shape" in found.reason
+    assert found.reason in dict(request_notes(found))["≥"]
+    assert mix(found) == "50 % to a, 50 % not served"
+    wild = request_bounds(Problem([Pareto(1.0, 1.0, 1.5), Constant(2.0, 1.1)]), 1500.0, 1000)
+    assert wild.loss is None
+    assert "finite variance" in wild.reason
+
+
+def test_bad_input():
+    for requests in (1, -1, math.inf, math.nan):
+        with pytest.raises(BadParameter, match=r"^requests of request_bounds must be "):
+            request_bounds(COINS, 10.0, requests)

@@ -7,17 +7,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from outlay import report
-from outlay.arms import Gaussian, Problem, catalogue
+from outlay.arms import catalogue
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import Fixed, RoundRobin
-from outlay.report.curves import Floor
-from outlay.report.page import page_figures
-from outlay.report.style import ARMS, PALETTE, inline_svg, save_figure, svg_text
+from outlay.report.style import inline_svg, save_figure, svg_text
 
 OF_A_RESULT: list[Any] = [
     report.regret_figure, report.distribution_figure, report.pulls_figure, report.reward_figure,
@@ -38,36 +35,6 @@ def test_every_figure_can_be_drawn(nasty, make, width):
         for draw in OF_A_RESULT:
             draw(result, width=width).draw_without_rendering()
     report.bounds_figure(catalogue.load("G"), 1e4, width=width).draw_without_rendering()
-
-
-def test_many_arms_are_not_all_named(make):
-    result = make({"a": RoundRobin()}, [6.0])
-    wide = np.repeat(result.pulls, 10, axis=-1)
-    arms = [Gaussian(1.0, 1.0 - 0.01 * k, 0.5, 0.5) for k in range(20)]
-    for name, value in {"pulls": wide, "problem": Problem(arms)}.items():
-        object.__setattr__(result, name, value)
-    assert named(report.pulls_figure(result))[-1] == "14 more arms"
-    assert len(named(report.reward_figure(result))) == 8
-    few = np.zeros_like(wide)
-    few[..., 3] = 1000
-    few[..., 5] = 9
-    object.__setattr__(result, "pulls", few)
-    assert named(report.pulls_figure(result)) == ["arm 0", "arm 3", "18 more arms"]
-    [_, _, pulls, *_] = page_figures(result, Floor(None, None))
-    assert pulls.words.endswith("It got at most 0% of the pulls, too few to be seen.")
-
-
-def test_nothing_is_cut_off(make):
-    """Names beside the rows of a narrow figure, measured as they are drawn in print."""
-    labels = ["GaussianThompson", "UCB-B2C with estimated covariance", "UCB-B1 (alpha = 2.1)"]
-    result = make({label: RoundRobin() for label in labels}, [6.0, 7.0, 8.0])
-    for draw in (report.distribution_figure, report.reward_figure):
-        figure = draw(result, width="column")
-        svg_text(figure)
-        names = figure.axes[0].get_yticklabels()
-        assert [name.get_text() for name in names][1:] == ["UCB-B2C with\nesti…covariance", "UCB-B1 (alpha =\n2.1)"]
-        figure.set_dpi(1000)
-        assert all(name.get_window_extent().x0 > 0 for name in names)
 
 
 @pytest.mark.parametrize("draw", OF_A_RESULT)
@@ -120,17 +87,6 @@ def test_svg_is_escaped(nasty):
     assert "</script" not in text
     root = ElementTree.fromstring(text)
     assert any("_hidden $x$" in (node.text or "") for node in root.iter())
-
-
-def test_inside_a_page_a_figure_takes_its_colours(three):
-    plain = svg_text(report.pulls_figure(three))
-    inline = inline_svg(plain, "pulls", 'what "went" <where>')
-    assert "#ffffff" in plain
-    assert not re.search(r"(?i)(?:fill|stroke): #(?!(?:0072B2|2A9D8F)\b)", inline.replace("var(--", ""))
-    assert f"fill: var(--arm-0, {ARMS[0]})" in inline
-    assert "fill: currentColor" in inline
-    assert 'role="img" aria-label="what &quot;went&quot; &lt;where>"' in inline
-    assert f"stroke: var(--policy-0, {PALETTE[0]})" in inline_svg(svg_text(report.regret_figure(three)), "regret", "")
 
 
 def test_figures_in_one_page_share_no_ids(three):

@@ -2,18 +2,15 @@
 
 import csv
 import io
-import re
 
 import pytest
-from rich.console import Console
 
-import outlay
 from outlay import report
 from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.curves import floor_of
-from outlay.report.regret import HEADINGS, best_shares, regret_rows
+from outlay.report.regret import best_shares, regret_rows
 
 
 def test_rows(three):
@@ -28,20 +25,10 @@ def test_rows(three):
     assert fixed.cells() == ("Fixed", "0.0 ± 0.0", "0.0", "0.0 – 0.0", "100.0%", "0.00")
 
 
-def printed(result: outlay.Result, width: int) -> str:
-    text = io.StringIO()
-    Console(width=width, file=text).print(report.regret_table(result))
-    return text.getvalue()
-
-
 def test_ties_by_rounding_share_the_best_arm(make):
     tied = make({"first": Fixed(0), "second": Fixed(0)}, [0.0, -1.0])
     object.__setattr__(tied, "problem", Problem([Constant(0.1, 0.3), Constant(1, 3)]))
     assert best_shares(tied) == [1.0, 1.0]
-
-
-def test_markup_in_a_label_is_text(make):
-    assert "[red]x[/nosuch]" in printed(make({"[red]x[/nosuch]": RoundRobin()}, [1.0]), 120)
 
 
 def test_every_format_has_every_policy(three):
@@ -53,14 +40,6 @@ def test_every_format_has_every_policy(three):
         assert all(line == line.rstrip() for line in text.splitlines())
 
 
-def test_a_title_is_before_the_caption(three):
-    for written in ("text", "markdown", "latex"):
-        assert "K & R: regret at budget 20,000, 20 runs, seed 0" in report.table(three, written, title="K & R").replace(
-            r"\&", "&"
-        )
-    assert report.table(three, "csv", title="K & R") == report.table(three, "csv")
-
-
 def test_csv_has_all_digits(make):
     result = make({'a, "b"': RoundRobin(), "c": Fixed(0)}, [6.0, 0.0], runs=1)
     rows = list(csv.DictReader(io.StringIO(report.table(result, "csv"))))
@@ -70,14 +49,6 @@ def test_csv_has_all_digits(make):
         assert float(row["bound_ratio"]) == expected.ratio
         assert float(row["budget"]) == 20_000.0
         assert row["stderr"] == ""  # of one run
-
-
-def test_markdown_is_one_table(make):
-    text = report.table(make({"a|b <i>": RoundRobin(), "c\\d": Fixed(0)}, [6.0, 0.0]), "markdown")
-    table = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(table) == 4
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {len(HEADINGS) + 1}
-    assert "a\\|b &lt;i>" in text
 
 
 def test_bad_formats_are_refused(three):

@@ -11,10 +11,10 @@ import outlay
 from outlay import Problem, Result, arms, policies, report, theory
 from outlay.engine.limits import MODES
 from outlay.report.curves import bound_lines, ceiling_lines, floor_for, regret_chart
-from outlay.report.page import arms_table, page_figures, page_text, python_call, ranking, settings, verdict
+from outlay.report.page import page_figures, page_text, python_call
 from outlay.report.regret import regret_numbers
-from outlay.report.runs import earnings, grouping, shares
-from outlay.results import axis_of, last_of
+from outlay.report.runs import shares
+from outlay.results import axis_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -45,15 +45,6 @@ def test_the_axis_is_what_grows(over_budgets: Result, over_requests: Result) -> 
     assert regret_chart(mixed).curves[0].budgets.tolist() == [10.0, 20.0], "an infinite budget has no place there"
     both = outlay.simulate(COINS, policies.Fixed(1), [10.0, 20.0], requests=[50, 100], runs=2)
     assert regret_chart(both).across == "budget, and requests with it"
-
-
-def test_the_last_budget_in_words(over_budgets: Result, over_requests: Result) -> None:
-    assert last_of(over_budgets) == "budget 90 and 200 requests"
-    assert last_of(over_requests) == "200 requests"
-    assert repr(over_budgets) == "<Result: turns, middle on 3 arms; 20 runs, 3 budgets 25 … 90, 200 requests, seed 0>"
-    assert "Regret at budget 90 and 200 requests: 20 runs" in over_budgets._repr_html_()
-    assert ">best arms<" in over_budgets._repr_html_()
-    assert repr(over_requests) == "<Result: turns, middle on 3 arms; 5 runs, budget inf, 20 … 200 requests, seed 0>"
 
 
 def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets: Result) -> None:
@@ -89,35 +80,6 @@ def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(
     assert floor_for(over_requests).sharp == theory.lower_bound(FREE, budget=math.inf, requests=200)
 
 
-def test_regret_is_a_part_of_what_can_be_earned(over_budgets: Result) -> None:
-    most = 200 * theory.fluid(COINS, 90.0, 200).value
-    assert over_budgets.attainable[-1] == pytest.approx(most)
-    found = ranking(over_budgets)
-    assert found.order == ["turns"]
-    assert found.lost == pytest.approx(found.regret[0] / most)
-    assert " of what can be earned." in verdict(found, over_budgets)[0]
-    shown = earnings(over_budgets)
-    assert shown.best == pytest.approx(most)
-    assert shown.line == "the most that can be earned"
-
-
-def test_arms_that_lose_least_come_first(over_budgets: Result, over_requests: Result) -> None:
-    assert grouping(over_budgets).labels == ["m", "l", "s"]
-    assert grouping(over_requests).labels == ["arm 2", "arm 0", "arm 1"]
-    name, cost, _, rate, gap, _ = arms_table(over_requests).rows[1]
-    assert (name, cost, rate, gap) == ("arm 1", "0", "–", "0.6")
-    assert ["best" in str(row[0]) for row in arms_table(over_budgets).rows] == [False, True, True]
-
-
-def test_everything_is_drawn_and_written(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:
-    report.write_report(over_requests, tmp_path)
-    page = (tmp_path / "report.html").read_text()
-    assert "what a pull of it loses" in page
-    assert "the share of pulls on the best arms;" in page
-    assert settings(over_budgets)["requests"] == "200"
-    assert settings(over_requests)["requests"] == "20 to 200"
-
-
 def test_a_lower_bound_of_0_is_left_out() -> None:
     """All money goes to the arm that is best at every price: nothing is to be learnt of the other."""
     sure = Problem([arms.Constant(1.0, 2.0), arms.Constant(2.0, 1.0)])
@@ -134,17 +96,6 @@ def test_a_lower_bound_of_0_is_left_out() -> None:
 def page_of(result: Result) -> str:
     numbers = regret_numbers(result)
     return page_text(result, numbers, page_figures(result, numbers.floor))
-
-
-def test_the_page_explains_regret_against_the_best_mix(over_budgets: Result) -> None:
-    page, plain = page_of(over_budgets), page_of(outlay.simulate(COINS, PLAYERS, [25.0, 90.0], runs=3))
-    for words in ("not pulling the best arm every time", "The best arm has the largest rate", "has learnt", "Dashed:"):
-        assert words in plain
-        assert words not in page
-    assert "a budget of 90 for 200 requests" in page
-    for words in ("N·f(B/N)", "Those of the mix of arms", "The budget axis is logarithmic."):
-        assert words in page
-        assert words not in plain
 
 
 def test_runs_are_below_0_as_the_page_says() -> None:

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from outlay.arms import Constant, Gamma, Gaussian, Problem
-from outlay.beliefs import Belief, Moments
 from outlay.errors import BadParameter
-from outlay.formulas.confidence import fieller_interval
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.curves import bound_lines, ceiling_lines, floor_of, regret_chart, regret_curves, spread
 from outlay.report.page import ranking, verdict
-from outlay.report.runs import MOST_DOTS, distribution, earnings, grouping, shares, strip
+from outlay.report.runs import earnings, grouping, shares
 from outlay.report.style import PALETTE, looks
 from outlay.results import Result
 from outlay.theory import lower_bound, upper_bound
@@ -58,21 +55,6 @@ def test_many_arms_are_gathered():
     found = grouping(result, most=3)
     assert found.labels == ["arm 8", "arm 3", "arm 7", "6 more arms"]
     np.testing.assert_array_equal(found.gathered(pulls[0, 0, 0].astype(float)), [7, 9, 8, 15])
-
-
-def test_the_distribution_is_every_run_or_of_many_the_ends(two):
-    assert [one.regret.tolist() for one in distribution(two).strips] == [[10, 30], [50, 50]]
-    values = np.random.default_rng(0).exponential(size=5_000)
-    found = strip("many", values)
-    assert found.regret.size == MOST_DOTS
-    assert (found.regret[0], found.regret[-1], found.mean) == (values.min(), values.max(), values.mean())
-
-
-def test_runs_without_regret_stand_at_the_end_of_a_logarithmic_axis():
-    result = by_hand([[[[10, 0], [100, 0]], [[10, 0], [98, 2]]], [[[0, 10], [0, 100]], [[0, 10], [0, 100]]]])
-    found = distribution(result)
-    assert found.axis.scale == "log"
-    assert found.strips[0].regret.tolist() == [found.axis.bottom, 2.0]
 
 
 def test_curves_are_the_regret_frame_and_bounds_the_theory(three):
@@ -142,19 +124,3 @@ def test_the_verdict_admits_ties_and_means_that_few_runs_carry(three, make):
     equal = make({"a": RoundRobin()}, [6.0])
     object.__setattr__(equal, "problem", Problem([Gaussian(1.0, 1.0, 0.5, 0.5)] * 2))
     assert verdict(ranking(equal), equal) == ["All arms are equally good: whatever is pulled, nothing is lost."]
-
-
-def test_fieller_is_student_inverted():
-    """At both ends of the interval the t-statistic of R − rX is the quantile, and inside it is smaller."""
-    rng = np.random.default_rng(3)
-    cost, reward = rng.gamma(4.0, 0.5, 30), rng.normal(1.0, 0.6, 30)
-    memory = Moments.empty(1)
-    for pair in zip(cost, reward, strict=True):
-        memory.observe(0, *map(float, pair))
-    low, high = fieller_interval(memory.belief(0), 0.9)
-    quantile = stats.t.ppf(0.95, 29)
-    for rate, sign in ((low, 1), (high, -1)):
-        assert stats.ttest_1samp(reward - rate * cost, 0.0).statistic == pytest.approx(sign * quantile)
-    assert low < reward.sum() / cost.sum() < high
-    assert fieller_interval(Belief(0, 1, 1.0, 1.0, 0.0, 0.0, 0.0)) == (-np.inf, np.inf)
-    assert fieller_interval(Belief(0, 2, 0.1, 1.0, 1.0, 0.0, 0.0)) == (-np.inf, np.inf)

@@ -61,11 +61,12 @@ def verify(
     Another version of outlay may have chosen other arms: where it did, a note says so.
     """
     name = label("verify", "name", name)
+    given = chosen(policy)
+    if expected_head is not None and not re.fullmatch("[0-9a-f]{64}", str(expected_head)):
+        allowed = "64 hexadecimal digits, as a receipt or an export has them"
+        raise BadParameter("verify", "expected_head", allowed, expected_head)
     with reading(store, "verify") as connection:
-        given = chosen(policy)
-        check = _Check(
-            StoredCampaign(connection, name), given, None if expected_head is None else _checked_head(expected_head)
-        )
+        check = _Check(StoredCampaign(connection, name), given, expected_head)
         check.walk()
         return check.verdict()
 
@@ -81,7 +82,6 @@ class _Check:
         self._asked = 0
         self._problems: list[str] = []
         self._unsaid = 0
-
         self._whole = True  # so far every event could be folded
         self._broken = False  # the chain of events
         self._snapshots = stored.snapshots()
@@ -96,8 +96,7 @@ class _Check:
             return
         if self._expected is not None:
             self._say(f"no event has the hash {self._expected}: the ledger was rewritten or cut, or is another")
-        self._compare_pulls(self._state.pulls)
-        self._compare_the_rest(self._state)
+        self._compare_rows(self._state)
 
     def verdict(self) -> Verdict:
         """What was found."""
@@ -152,7 +151,9 @@ class _Check:
     def _step(self, record: Record) -> bool:
         """Fold one event in; False where that cannot be done."""
         event = record.event
-        self._check_chain(record)
+        if record.before != (self._state.head if self._state else NOTHING) and not self._broken:
+            self._say(f"event {record.seq} carries another hash than that of the one before it: an event was changed")
+            self._broken = True  # as all that follow will
         try:
             state, doubt = self._replay.fold(self._state, record, self._policy)
         except ValueError as error:
@@ -170,14 +171,11 @@ class _Check:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)
         if record.seq in self._snapshots:
-            self._compare_snapshot(state)
+            self._snapshots.discard(record.seq)
+            body, ours = self._stored.snapshot(record.seq), snapshot.dump(state)
+            if ours is not None and snapshot.version_of(body) in (snapshot.WRITER, None) and body != ours:
+                self._say(f"the snapshot at event {record.seq} is not the fold of the events")
         return True
-
-    def _check_chain(self, record: Record) -> None:
-        """See that the event carries the hash of the one before."""
-        if record.before != (self._state.head if self._state else NOTHING) and not self._broken:
-            self._say(f"event {record.seq} carries another hash than that of the one before it: an event was changed")
-            self._broken = True  # as all that follow will
 
     def _differing(self, pulls: Mapping[int, PullState]) -> dict[int, str]:
         """Of some pulls, those that are not what their rows say, with the difference."""
@@ -191,20 +189,13 @@ class _Check:
                     found[number] = said
         return found
 
-    def _compare_pulls(self, pulls: Mapping[int, PullState]) -> None:
-        for number, said in self._differing(pulls).items():
-            self._say(f"pull {number}: {said}")
+    def _compare_rows(self, state: State) -> None:
+        """Every row that is not compared yet, with what the events come to."""
+        for number, difference in self._differing(state.pulls).items():
+            self._say(f"pull {number}: {difference}")
         kept = self._stored.count_pulls()
         if kept > self._asked:
             self._say(f"there are {kept} rows of pulls, and {self._asked} were made")
-
-    def _compare_snapshot(self, state: State) -> None:
-        self._snapshots.discard(state.seq)
-        body, ours = self._stored.snapshot(state.seq), snapshot.dump(state)
-        if ours is not None and snapshot.version_of(body) in (snapshot.WRITER, None) and body != ours:
-            self._say(f"the snapshot at event {state.seq} is not the fold of the events")
-
-    def _compare_the_rest(self, state: State) -> None:
         for seq in sorted(self._snapshots):
             self._say(f"there is a snapshot at event {seq}, and {state.seq} events")
         ours = {name: getattr(state, name) for name in self._stored.row if name not in ("id", "name")}
@@ -217,12 +208,6 @@ class _Check:
                 self._say(f"arm {number} ({arm.name}): {said}")
         for number in there:
             self._say(f"there is a row of an arm {number}, which was never opened")
-
-
-def _checked_head(value: object) -> str:
-    if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value):
-        return value
-    raise BadParameter("verify", "expected_head", "64 hexadecimal digits, as a receipt or an export has them", value)
 
 
 def _difference(ours: Row, row: Row | None) -> str | None:

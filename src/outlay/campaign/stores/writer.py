@@ -191,11 +191,15 @@ class Writer(Generic[C]):
     def _work(self) -> None:
         """Until the last campaign was let go."""
         while not self._over:
-            batch = self._take()
-            if stay := [request for request in batch if not request.leaving]:
-                self._serve(stay)
-            self._answer(batch)
+            self._serve_next()
         self._refuse_rest()
+
+    def _serve_next(self) -> None:
+        """One transaction; while it waits for the first request, the thread keeps nothing of the last ones alive."""
+        batch = self._take()
+        if stay := [request for request in batch if not request.leaving]:
+            self._serve(stay)
+        self._answer(batch)
 
     def _take(self) -> list[WriteRequest[C]]:
         """What waits, up to a transaction's worth: where there is more, campaigns take turns."""

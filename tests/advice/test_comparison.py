@@ -72,16 +72,6 @@ def test_a_column_of_dates_is_found_by_itself(tmp_path):
         assert (found.terms.basis, found.terms.dated, found.arms[0].verdict) == (WHOLE, None, "ruled out")
 
 
-def test_a_worse_arm_is_ruled_out_at_equal_times():
-    log = two_years()
-    log["reward"] *= np.where(log["arm"] == "even", np.random.default_rng(1).random(len(log)) < 0.5, 1.0)
-    found = advise(log, 1000, rehearse=False)
-    assert {arm.name: arm.verdict for arm in found.arms}["even"] == "ruled out"
-    even = next(arm for arm in found.arms if arm.name == "even")
-    assert even.versus.high < 0.0
-    assert even.versus.chance < 0.01
-
-
 def test_arms_that_never_met():
     """One after the other: by a column of times nothing can be said; rows sorted by arm say nothing about time."""
     rng = np.random.default_rng(0)
@@ -134,12 +124,6 @@ def test_what_is_not_a_pair():
         assert advise(other, 100, rehearse=False).terms.basis == WHOLE
     with pytest.raises(BadFile, match=r"^too few instances in the column 'task' of the frame have rows of every arm"):
         advise(log.assign(task=range(len(log))), 100, instance="task", rehearse=False)
-
-
-def test_several_rows_per_instance_where_it_is_named():
-    twice = pd.concat([tasks(0), tasks(0).assign(cost=lambda rows: rows["cost"] * 1.01)])
-    found = advise(twice, 100, instance="task", rehearse=False)
-    assert (found.terms.basis, found.terms.instances) == (PAIRS, 150)
 
 
 def test_a_rehearsal_draws_instances(stand_in, monkeypatch):

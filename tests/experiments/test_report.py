@@ -1,5 +1,6 @@
-"""The page of a sweep: what it says in words, and that it is one file that asks for nothing."""
+"""The page of a sweep, and the numbers of its figure."""
 
+import math
 import re
 from html import unescape
 from pathlib import Path
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from outlay.experiments import load, run
-from outlay.experiments.report import PointRanking, sweep_verdict
+from outlay.experiments.file import Sweep
+from outlay.experiments.report import PointRanking, Row, sweep_chart, sweep_verdict
 from outlay.report.page import PolicyRanking
 
 from .conftest import SWEPT
@@ -32,30 +34,6 @@ def test_who_is_best_where_in_rising_order():
         "a lost least at K = 3, 4 and 20; b at 10; at 2, 20 runs cannot tell a and b apart.",
         "By mean regret, the order of the policies changes along the sweep.",
         "a lost between 5.00 (at K = 2) and 7.00 (at K = 4) on average.",
-    ]
-
-
-def test_one_policy_and_points_where_nothing_is_lost():
-    level = at(0, "a", lost=0.0, level=True)
-    assert sweep_verdict([level, at(1, "a", lost=4.0), at(2, "a", lost=2.0)], 20) == [
-        "At K = 0 all arms are equally good, and nothing is lost.",
-        "a lost between 2.00 (at K = 2) and 4.00 (at K = 1) on average.",
-    ]
-    assert sweep_verdict([level, at(1, "a", "b"), at(2, "a", "b")], 20)[1].startswith(
-        "a lost least at every other value of K."
-    )
-    level = at(2, "a", "b", lost=0.0, level=True)
-    assert (
-        sweep_verdict([at(1, "a", "b"), level, at(3, "a", "b"), at(4, "b", "a")], 20)[1]
-        == "a lost least at K = 1 and 3; b at 4."
-    )
-    level = at(0, "a", lost=0.0, level=True)
-    assert sweep_verdict([level, at(1, "a", "b")], 20)[1:] == ["a lost least at K = 1.", "a lost 5.00 on average."]
-    assert sweep_verdict([at(1, "a", lost=2.0), at(2, "a", lost=2.0004)], 20) == [
-        "a lost 2.00 on average at every point."
-    ]
-    assert sweep_verdict([level], 20) == [
-        "All arms are equally good at every point: whatever is pulled, nothing is lost."
     ]
 
 
@@ -86,15 +64,29 @@ def test_it_leads_to_the_report_of_each_point(page):
     assert all((Path("out") / point / "report.html").is_file() for point in ("_b_ρ=-0.5", "_b_ρ=0.5"))
 
 
-def test_it_asks_for_nothing(page):
-    assert not re.search(r"(?i)<(script|link|img|iframe)|@import|url\((?!#)|https?://(?!www\.w3\.org)", page)
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page
-    ids = re.findall(r' id="([^"]+)"', page)
-    assert len(ids) == len(set(ids))
+def row(values: dict[str, Any], policy: str, mean: float, floor: float = math.nan) -> Row:
+    return Row(values, policy, 1000.0, mean, 0.5, mean - 1, mean + 1, mean - 2, mean, mean + 2, floor)
 
 
-def test_a_bound_that_is_left_out_is_said(page, write):
-    note = "The lower bound is left out where it is far above all regrets"
-    assert note not in page
-    run(load(write(SWEPT.replace("reward = 0.5", "reward = 0.9999"))), "close")
-    assert note in Path("close/sweep.html").read_text(encoding="utf-8")
+K, FORM = Sweep("K", ("K",), (100, 2, 10)), Sweep("form", ("policies.form",), ("student", "a$b$"))
+GRID = [
+    row({"K": k, "form": form}, policy, size * k, k / 2 if k > 2 else math.nan)
+    for k in (100, 2, 10)
+    for form in FORM.values
+    for policy, size in (("one", 1.0), ("other & co_", 100.0))
+]
+
+
+def test_the_first_sweep_goes_along_the_axis_in_rising_order():
+    chart = sweep_chart([K, FORM], GRID, runs=20)
+    assert (chart.title, chart.name) == ("Regret at budget 1,000, mean of 20 runs, 95 % bands", "K")
+    assert (chart.ticks, chart.words) == ([2.0, 10.0, 100.0], [])
+    assert [panel.title for panel in chart.panels] == ["form = student", "form = a$b$"]
+    assert chart.across.scale == chart.axis.scale == "log"
+    one, other = chart.panels[0].curves
+    assert one.budgets.tolist() == [2.0, 10.0, 100.0]
+    assert one.mean.tolist() == [2.0, 10.0, 100.0]
+    assert other.high.tolist() == [201.0, 1001.0, 10001.0]
+    floor = chart.panels[1].floor
+    assert floor is not None
+    assert floor.values.tolist() == pytest.approx([math.nan, 5.0, 50.0], nan_ok=True)
