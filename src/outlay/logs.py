@@ -474,20 +474,16 @@ def _patiently(column: ArrowColumn, what: str, first: int) -> ArrowColumn:
     values: list[float | None] = []
     for row, cell in enumerate(column.to_pylist(), first):
         text = "" if cell is None else str(cell).strip()
+        if (small := text.lower()) in EMPTY or small in _TRUTH:
+            values.append(_TRUTH.get(small))
+            continue
         try:
-            values.append(None if text.lower() in EMPTY else _number(text))
+            number = float("none" if "_" in text else text)  # Python would read 1_0
         except ValueError:
             has = f"row {row:,} has {_cut(text)}{_hint(text)}"
             raise BadFile(f"the {what} must be a number in every row; {has}") from None
+        values.append(math.inf if number != number else number)
     return pa.array(values, pa.float64())
-
-
-def _number(text: str) -> float:
-    if text.lower() in _TRUTH:
-        return _TRUTH[text.lower()]
-    if "_" in text:
-        raise ValueError(text)
-    return math.inf if (number := float(text)) != number else number
 
 
 def _hint(text: str) -> str:
