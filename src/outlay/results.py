@@ -367,11 +367,6 @@ def beside(mode: str) -> str:
     return "" if mode == "until_exceeded" else f", {mode} mode"
 
 
-def best_heading(result: Result) -> str:
-    """The heading over the shares of pulls on arms without a gap: of a mix there are two, as a rule."""
-    return "best arm" if result.requests is None else "best arms"
-
-
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other, equal_nan=True)
@@ -399,7 +394,7 @@ def result_html(result: Result) -> str:
         aligned(mean[:, 0].tolist(), 3),
         [sparkline(line, *ends) for line in heights],
     )
-    best_arms, along = best_heading(result), f"from {first} to {last}"
+    best_arms, along = "best arm" if result.requests is None else "best arms", f"from {first} to {last}"
     headings = ("policy", "regret", "± stderr", "median", best_arms, f"regret at {first}", along)
     where = last_of(result) + beside(result.mode)
     made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
