@@ -119,22 +119,6 @@ def test_an_arm_that_is_added_was_there_all_along(name: str) -> None:
         memory = memory.with_new_arm()
 
 
-@pytest.mark.parametrize("name", ["moments", "pooled"])
-@pytest.mark.parametrize("pulls", [0, 1, 2, 30])
-def test_to_imagine_many_is_to_observe_each(name: str, pulls: int) -> None:
-    one, other = MAKERS[name](2), MAKERS[name](2)
-    pairs = np.random.default_rng(pulls).uniform(0.5, 1.5, (pulls, 2))
-    for pair in pairs.tolist():
-        one.observe(0, *pair)
-        other.observe(0, *pair)
-    mean = pairs.mean(axis=0).tolist() if pulls else (0.9, 1.1)
-    for arm, count in ((0, 7), (1, 3), (0, 1)):
-        one.add_expected(arm, count, *mean)
-        for _ in range(count):
-            other.observe(arm, *mean)
-    np.testing.assert_allclose(numbers_of(one, 2), numbers_of(other, 2), rtol=1e-12, atol=1e-15)
-
-
 def taught(policy: Any, samples: int, arms: int = ARMS) -> tuple[Learner, Any, NDArray[np.float64]]:
     """A learner, a memory of the same samples, and each arm's mean cost and reward."""
     rng = np.random.default_rng(samples)
