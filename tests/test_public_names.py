@@ -13,7 +13,6 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.cli import commands
 
 ROOT = Path(outlay.__file__).parent
 FILES = [path for path in sorted(ROOT.rglob("__init__.py")) if "__all__ = " in path.read_text(encoding="utf-8")]
@@ -120,19 +119,21 @@ print({"outlay.campaign", "outlay.experiments", "sqlalchemy", "numba"} & set(sys
     assert (tmp_path / "g.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("verb", ["", *commands.commands])
-def test_the_help_of_the_command_loads_next_to_nothing(verb: str) -> None:
-    script = f"""
+def test_the_help_of_the_command_loads_next_to_nothing() -> None:
+    script = """
 import sys
 from outlay.cli import commands
-try:
-    commands({[*verb.split(), "--help"]!r}, prog_name="outlay")
-except SystemExit as end:
-    heavy = "numpy numba pandas matplotlib scipy pyarrow rich sqlalchemy jinja2".split()
-    sys.exit(f"{{end.code}} {{[name for name in heavy if name in sys.modules]}}")
+heavy = "numpy numba pandas matplotlib scipy pyarrow rich sqlalchemy jinja2".split()
+for verb in ([], *([name] for name in commands.commands)):
+    try:
+        commands([*verb, "--help"], prog_name="outlay")
+    except SystemExit as end:
+        assert end.code == 0
+    if loaded := [name for name in heavy if name in sys.modules]:
+        sys.exit(f"outlay {verb} loads {loaded}")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stderr.strip() == "0 []"
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_no_class_and_no_file_has_the_name_of_another() -> None:

@@ -165,10 +165,6 @@ def _moments_and_bounds(problem: Problem) -> Known:
         return _moments(problem)
 
 
-def _bounds_and_slope(problem: Problem) -> Known:
-    return _positive_bounds(problem) | {"slope_bound": float(np.abs(rates(problem).slope).max())}
-
-
 def _light_tailed(problem: Problem) -> bool:
     """Whether Theorem 1 is about such arms: all of them jointly Gaussian, or all bounded."""
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
@@ -202,7 +198,7 @@ _KNOWING: dict[str, Callable[[Problem], Known]] = {
     "UCBB1": _moments_and_bounds,
     "UCBM1": _moments,
     "UCBB2": _positive_bounds,
-    "UCBB2C": _bounds_and_slope,
+    "UCBB2C": lambda problem: _positive_bounds(problem) | {"slope_bound": float(np.abs(rates(problem).slope).max())},
     "FiellerKnown": _moments,
     "BernsteinRate": _widths,
 }

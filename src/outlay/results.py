@@ -253,14 +253,39 @@ class Result:
         one = self.budgets[0] == self.budgets[-1]
         budgets = f"{self.budgets[0]:g}" if one else f"{self.budgets[0]:g} … {self.budgets[-1]:g}"
         count = "budget" if one else f"{len(self.budgets)} budgets"
-        served = "" if self.requests is None else f", {_spanned(self.requests)} requests"
+        served = ""
+        if self.requests is not None:
+            low, high = int(self.requests.min()), int(self.requests.max())
+            served = f", {low:,} requests" if low == high else f", {low:,} … {high:,} requests"
         return (
             f"<Result: {', '.join(self.labels)} on {len(self.problem.names)} arms; "
             f"{self.runs} runs, {count} {budgets}{served}{beside(self.mode)}, seed {self.seed}>"
         )
 
     def _repr_html_(self) -> str:
-        return result_html(self)
+        """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
+        frame = self.regret()
+        shape = (len(self.labels), len(self.budgets))
+        mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
+        pulls = self.pulls[:, :, -1].sum(axis=1)
+        best = pulls[:, np.asarray(self.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
+        positive = mean[mean > 0]
+        least = float(positive.min()) if positive.size else 1.0
+        heights = np.log(np.maximum(mean, least))
+        ends = float(heights.min()), float(heights.max())
+        _, values = axis_of(self)
+        first, last = (f"{values[i]:,g}" for i in (0, -1))
+        columns = (
+            *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
+            [f"{share:.1%}" for share in best],
+            aligned(mean[:, 0].tolist(), 3),
+            [sparkline(line, *ends) for line in heights],
+        )
+        best_arms, along = "best arm" if self.requests is None else "best arms", f"from {first} to {last}"
+        headings = ("policy", "regret", "± stderr", "median", best_arms, f"regret at {first}", along)
+        where = last_of(self) + beside(self.mode)
+        made = f"{self.runs:,} runs, {len(self.problem):,} arms, seed {self.seed}"
+        return Table(headings, list(zip(self.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()
 
 
 # Here, since in the class it would pass for the field's default.
@@ -296,11 +321,7 @@ def check_kind(kind: object) -> RegretKind:
 
 
 def pseudo_regret(pulls: NDArray[np.int64], mean_costs: Floats, gaps: Floats) -> Floats:
-    """Σ_k T_k μ_k Δ_k over the last axis of `pulls`.
-
-    >>> pseudo_regret(np.array([[10, 4]]), np.array([1.0, 2.0]), np.array([0.0, 0.5]))
-    array([4.])
-    """
+    """Σ_k T_k μ_k Δ_k over the last axis of `pulls`."""
     return np.asarray(pulls @ (mean_costs * gaps), dtype=np.float64)
 
 
@@ -327,22 +348,14 @@ def summary_over_runs(per_run: Floats, paired: Floats | None = None) -> Summary:
     """
     runs = per_run.shape[1]
     mean = per_run.mean(axis=1)
-    if runs == 1:
-        stderr = np.full_like(mean, np.nan)
-    else:
+    stderr = half = np.full_like(mean, np.nan)
+    if runs > 1:
+        from scipy.special import stdtrit
+
         stderr = (per_run if paired is None else paired).std(axis=1, ddof=1) / np.sqrt(runs)
-    half = _student(runs - 1) * stderr
+        half = float(stdtrit(runs - 1, 0.5 + COVERAGE / 2)) * stderr
     q10, q50, q90 = np.quantile(per_run, [0.1, 0.5, 0.9], axis=1)
     return Summary(mean, stderr, mean - half, mean + half, q10, q50, q90)
-
-
-def _student(degrees: int) -> float:
-    """The half-width, in standard errors, of the two-sided Student interval."""
-    if degrees == 0:
-        return float("nan")
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, 0.5 + COVERAGE / 2))
 
 
 def axis_of(result: Result) -> tuple[str, NDArray[Any]]:
@@ -372,23 +385,8 @@ def ended(budget: float, requests: int | None, number: Callable[[float], str] = 
 
 
 def beside(mode: str) -> str:
-    """What follows the limits in a title: the mode, unless it is the one that was always there.
-
-    >>> beside("until_exceeded"), beside("hard")
-    ('', ', hard mode')
-    """
+    """What follows the limits in a title: the mode, unless it is the usual one."""
     return "" if mode == "until_exceeded" else f", {mode} mode"
-
-
-def best_heading(result: Result) -> str:
-    """The heading over the shares of pulls on arms without a gap: of a mix there are two, as a rule."""
-    return "best arm" if result.requests is None else "best arms"
-
-
-def _spanned(counts: NDArray[np.int64]) -> str:
-    """A number, or the least and the largest of several."""
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} … {high:,}"
 
 
 def _equal(one: object, other: object) -> bool:
@@ -397,39 +395,6 @@ def _equal(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):  # the labels are known to be equal
         return all(map(equal, one.values(), other.values()))
     return one == other
-
-
-def result_html(result: Result) -> str:
-    """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
-    frame = result.regret()
-    shape = (len(result.labels), len(result.budgets))
-    mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
-    pulls = result.pulls[:, :, -1].sum(axis=1)
-    best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
-    positive = mean[mean > 0]
-    least = float(positive.min()) if positive.size else 1.0
-    heights = np.log(np.maximum(mean, least))
-    ends = float(heights.min()), float(heights.max())
-    _, values = axis_of(result)
-    first, last = (f"{values[i]:,g}" for i in (0, -1))
-    columns = (
-        *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
-        [f"{share:.1%}" for share in best],
-        aligned(mean[:, 0].tolist(), 3),
-        [sparkline(line, *ends) for line in heights],
-    )
-    headings = (
-        "policy",
-        "regret",
-        "± stderr",
-        "median",
-        best_heading(result),
-        f"regret at {first}",
-        f"from {first} to {last}",
-    )
-    where = last_of(result) + beside(result.mode)
-    made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
-    return Table(headings, list(zip(result.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()
 
 
 def write(result: Result, path: str | os.PathLike[str]) -> None:

@@ -157,13 +157,7 @@ class LawContract:
 
 
 def draws(law: AnyLaw, rng: np.random.Generator, count: int) -> Vector:
-    """Pairs (cost, reward) as the compiled simulator draws them, one per row.
-
-    >>> from outlay.arms import Constant
-    >>> draws(Constant(2.0, 1.0), np.random.default_rng(0), 2)
-    array([[2., 1.],
-           [2., 1.]])
-    """
+    """Pairs (cost, reward) as the compiled simulator draws them, one per row."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from outlay.engine.jit.compile import classes_of, reason_of
@@ -292,9 +286,8 @@ class PolicyContract:
                     arm = best_by_score(self.policy, memory, pulls, log_of(n))
                     lazy = lazy_best_by_score(self.policy, memory, pulls, n, cache.scores)
                 if arm != lazy:
-                    raise AssertionError(
-                        f"{self.policy!r} should choose arm {arm} at pull {n}, and lazily chose {lazy}"
-                    )
+                    chose = f"should choose arm {arm} at pull {n}, and lazily chose {lazy}"
+                    raise AssertionError(f"{self.policy!r} {chose}")
                 memory.observe(arm, *(means[arm] + scale * rng.standard_normal(2)).tolist())
                 pulls[arm] += 1
                 if memory.full():

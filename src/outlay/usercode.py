@@ -65,21 +65,12 @@ _loaded: dict[Path, tuple[bytes, ModuleType]] = {}  # by file: the hash of what 
 
 
 def is_own(cls: type) -> bool:
-    """Whether a class is the user's: written outside of this package.
-
-    >>> from outlay.errors import OutlayError
-    >>> is_own(OutlayError), is_own(Path)
-    (False, True)
-    """
+    """Whether a class is the user's: written outside of this package."""
     return cls.__module__.partition(".")[0] != "outlay"
 
 
 def is_reference(text: object) -> bool:
-    """Whether a name is meant to be found in the user's code.
-
-    >>> is_reference("mine.py:Optimist"), is_reference("Thrifty"), is_reference(None)
-    (True, False, False)
-    """
+    """Whether a name is meant to be found in the user's code."""
     return isinstance(text, str) and ":" in text
 
 
@@ -89,11 +80,7 @@ def reference_of(cls: type) -> str:
 
 
 def short_name(reference: str) -> str:
-    """The class's own name.
-
-    >>> short_name("mine.py:Optimist")
-    'Optimist'
-    """
+    """The class's own name: Optimist of mine.py:Optimist."""
     return reference.rpartition(":")[2].rpartition(".")[2]
 
 
@@ -106,11 +93,7 @@ class ClassesByName(dict[str, type]):
 
 
 def classes_by_name(owner: str, name: str, classes: Iterable[type]) -> ClassesByName:
-    """Check classes that the user hands over.
-
-    >>> classes_by_name("load", "laws", [Path]).get("pathlib:Path")
-    <class 'pathlib.Path'>
-    """
+    """Check classes that the user hands over."""
     given: object = classes
     if isinstance(given, type) or not isinstance(given, Iterable):
         raise BadParameter(owner, name, "a list of classes", classes)
@@ -137,9 +120,8 @@ def find_class(owner: str, name: str, text: str, folder: Path) -> type:
         module = _imported(owner, name, place, folder, text)
     value = getattr(module, wanted, None)
     if not isinstance(value, type):
-        classes = [
-            key for key, one in vars(module).items() if isinstance(one, type) and one.__module__ == module.__name__
-        ]
+        there = {key: one for key, one in vars(module).items() if isinstance(one, type)}
+        classes = [key for key, one in there.items() if one.__module__ == module.__name__]
         known = f", which has {', '.join(classes)}{meant(wanted, classes)}" if classes else ", which has none"
         raise BadParameter(owner, name, f"a class of {place}{known}", text)
     return value
@@ -243,11 +225,7 @@ class Returned(NamedTuple):
 
 
 def is_number(value: object) -> bool:
-    """Whether compiled code would take a value for a real number.
-
-    >>> [is_number(value) for value in (1, True, float("inf"), np.float32(2), "1", None, 1j, np.ones(1))]
-    [True, True, True, True, False, False, False, False]
-    """
+    """Whether compiled code would take a value for a real number."""
     return isinstance(value, (int, float, np.bool_, np.integer, np.floating))
 
 
@@ -264,7 +242,9 @@ def try_once(owner: object, method: str, takes: str, arguments: tuple[Any, ...],
     function = getattr(owner, method)
     if not is_own(type(owner)):
         return function(*arguments)
-    place = place_of(type(owner), method)
+    place, code = f"{type(owner).__name__}.{method}", getattr(getattr(type(owner), method), "__code__", None)
+    if code is not None:
+        place = in_words(place, code.co_filename, code.co_firstlineno)
     wanted = f"(self, {takes})"
     try:
         inspect.signature(function).bind(*arguments)
@@ -277,7 +257,10 @@ def try_once(owner: object, method: str, takes: str, arguments: tuple[Any, ...],
     except (ArithmeticError, ValueError):
         return None
     except Exception as error:
-        raise BadCode(f"{what_failed(error)}{_hint(error)}") from error
+        probably = ""
+        if isinstance(error, AttributeError) and isinstance(error.name, str):
+            probably = meant(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
+        raise BadCode(f"{what_failed(error)}{probably}") from error
     if not returns.good(value):
         text, forgot = repr(value), ": does a `return` lack?" if value is None else ""
         text = text if len(text) <= 60 else f"{text[:57]}…, of type {type(value).__name__}"
@@ -285,22 +268,11 @@ def try_once(owner: object, method: str, takes: str, arguments: tuple[Any, ...],
     return value
 
 
-def _hint(error: BaseException) -> str:
-    """The name that was probably meant, where a field or a function is unknown."""
-    if isinstance(error, AttributeError) and isinstance(error.name, str):
-        return meant(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
-    return ""
-
-
 def pair_of(value: object) -> bool:
-    """Whether it is a cost and a reward.
-
-    >>> pair_of((1.0, 2)), pair_of(1.0), pair_of((1.0, "high")), pair_of((1.0, 2.0, 3.0)), pair_of((1.0, math.nan))
-    (True, False, False, False, False)
-    """
-    return (
-        isinstance(value, tuple) and len(value) == 2 and all(is_number(each) and math.isfinite(each) for each in value)
-    )
+    """Whether it is a cost and a reward."""
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    return all(is_number(each) and math.isfinite(each) for each in value)
 
 
 def instead_of_class(cls: type) -> str:
@@ -337,19 +309,8 @@ def what_failed(error: BaseException, *owners: type) -> str:
     return f"{in_words(_name(frame.f_code, owners), frame.f_code.co_filename, line)} {said}"
 
 
-def place_of(owner: type, method: str) -> str:
-    """Where a method of a class begins."""
-    code = getattr(getattr(owner, method), "__code__", None)
-    name = f"{owner.__name__}.{method}"
-    return name if code is None else in_words(name, code.co_filename, code.co_firstlineno)
-
-
 def in_words(name: str, file: str, line: int) -> str:
-    """A function with its file and line.
-
-    >>> in_words("Mine.score", "/home/me/mine.py", 12)
-    'Mine.score (mine.py, line 12)'
-    """
+    """A function with its file and line: Mine.score (mine.py, line 12)."""
     return f"{name} ({Path(file).name}, line {line})"
 
 

@@ -23,8 +23,7 @@ def busy(store: str, **terms: Any) -> None:
     with Campaign({"a": None, "b": 0.5}, 30, POLICY, store, propensity_draws=2, seed=3, **terms) as campaign:
         campaign.warm_start([("a", 0.25, 0.5), ("b", 0.25, 1.0)], key="old")
         for i in range(12):
-            pull = asked(campaign, key=f"k{i}")
-            campaign.tell(pull, 0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
+            asked(campaign, key=f"k{i}").tell(0.125 + 0.0625 * (i % 4), float(i % 3) / 4)
         first, second, third, fourth = campaign.ask_many(4)
         campaign.tell(second, 0.75, 0.5)
         campaign.amend(second, 0.5, 0.25, "a slip")

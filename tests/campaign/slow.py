@@ -167,11 +167,7 @@ class Twin(Sums):
         more = command.budget > self.budget
         self.excused += max(0, self.budget - command.budget)
         self.budget = command.budget
-        self._wrote(now)
-        if self.ended and more and self.spent() <= self.budget and not self.all_served():
-            self.ended = None
-        self._cross(now)
-        return DONE
+        return self._limited(more, now)
 
     def _setrequests(self, command: e.SetRequests, now: int, _: Any) -> str:
         if self.ended == "closed":
@@ -180,6 +176,10 @@ class Twin(Sums):
             return DUPLICATE
         more = self.requests is not None and command.requests > self.requests
         self.requests = command.requests
+        return self._limited(more, now)
+
+    def _limited(self, more: bool, now: int) -> str:
+        """A new limit: more of it reopens a campaign that was exhausted."""
         self._wrote(now)
         if self.ended and more and self.spent() <= self.budget and not self.all_served():
             self.ended = None

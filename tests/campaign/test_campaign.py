@@ -1,4 +1,4 @@
-"""What users of `Campaign` meet beside the rules: its settings, odd arguments, coming back, results used twice."""
+"""What users of `Campaign` meet beside the rules: settings, odd arguments and policies, coming back."""
 
 import inspect
 import sys
@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 import click
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from outlay import Campaign, policies
+from outlay import policies
+from outlay.campaign import Campaign, verify
 from outlay.campaign import campaign as asking
 from outlay.campaign.ledger.events import DEFAULT, Mode, Settings, Terms
 from outlay.campaign.records import Status
+from outlay.campaign.stores import transaction
 from outlay.cli.campaign_verbs import new
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, PullOver, StoreError
 from outlay.policies import RoundRobin
@@ -67,8 +70,7 @@ def test_a_status_is_of_one_moment() -> None:
 
     def spend() -> None:
         while not done.is_set():
-            pull = asked(campaign)
-            campaign.tell(pull, cost=1, reward=1)
+            asked(campaign).tell(cost=1, reward=1)
 
     thread, interval = threading.Thread(target=spend), sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -220,9 +222,9 @@ def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
 
 def test_what_pulls_lists_can_be_settled(campaign: Campaign) -> None:
     campaign.ask_many(4)
-    told, void, charged, extended = campaign.pulls()
+    told, cancelled, charged, extended = campaign.pulls()
     assert campaign.tell(told, 1, 1).pull == told.id
-    campaign.cancel(void)
+    campaign.cancel(cancelled)
     campaign.charge(charged)
     campaign.extend(extended, 60)
     assert campaign.amend(told, cost=0.5).cost == 0.5
@@ -305,3 +307,61 @@ def test_a_forgotten_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             list(other)
     (warning,) = caught
     assert "pull 2 (a) of this loop was not told" in str(warning.message)
+
+
+class Held(NamedTuple):
+    """A memory in one array of any kind, and a policy that takes turns."""
+
+    array: Any
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        self.array[arm] = (cost, reward)
+
+    def belief(self, arm: int) -> Any:
+        return self.array[arm]
+
+    def full(self) -> bool:
+        return False
+
+
+class Turns(NamedTuple):
+    """A policy with such a memory."""
+
+    dtype: Any = "O"
+
+    def memory(self, arms: int) -> Held:
+        dtype = "O" if self.dtype == "O" else [(name, float) for name in self.dtype]
+        return Held(np.empty(arms, dtype=dtype))
+
+    def choose(self, memory: Held, now: Any, rng: Any) -> int:
+        return int(now.pulls) % len(memory.array)
+
+
+class With(NamedTuple):
+    """A policy with a parameter."""
+
+    value: Any
+
+    def score(self, belief: Any, log_n: float) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
+def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    monkeypatch.setattr(transaction, "EVERY", 4)
+    store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
+    for _ in range(2):
+        with Campaign(["a", "b"], 99, policy, store) as campaign:
+            for n in range(5):
+                asked(campaign).tell(cost=1, reward=n)
+    assert verify(store, policy=policy).problems == ()
+
+
+@pytest.mark.parametrize("value", [(1, 2), [(1.5,), "x"], With((1,)), {"a": 1}, None, True, 2**60])
+def test_parameters_that_come_back(tmp_path: Path, value: Any) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign(["a"], 9, With(value), store).disconnect()
+    Campaign.open(store, policy=With(value)).disconnect()
+    with pytest.raises(CampaignConflict, match="with policy With"):
+        Campaign(["a"], 9, With("y"), store)

@@ -17,8 +17,7 @@ from tests.campaign.busy import asked, busy, sql
 def path(tmp_path: Path) -> Path:
     with Campaign(["a", "b"], 10, "RoundRobin", f"sqlite:///{tmp_path}/spend.db") as campaign:
         for _ in range(4):
-            pull = asked(campaign)
-            campaign.tell(pull, 1, 0.5)
+            asked(campaign).tell(1, 0.5)
     return tmp_path / "spend.db"
 
 

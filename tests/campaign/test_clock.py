@@ -1,16 +1,11 @@
 """Clocks that jump, stand still and disagree: ledger time never falls, and time spans are kept."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.settings import agreed
 from outlay.campaign.stores.base import Clock
-from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.stores.transaction import SqlLedger
 from tests.campaign.checker import checked
 
@@ -39,25 +34,15 @@ SETTINGS = Settings(unit="1", ttl=60.0, reservation=7, propensity_draws=0)
 OPENING = agreed(["a"], 1000, None, "default", SETTINGS)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Times], Any]:
-    def make(times: Times) -> Any:
-        if request.param == "memory":
-            return MemoryLedger(OPENING, clock=times.clock())
-        return SqlLedger(f"sqlite:///{tmp_path}/a.db", "default", OPENING, clock=times.clock())
-
-    return make
-
-
 def charged(ledger: Any) -> int:
     ledger.transact([e.ExpirePulls()])
     return int(ledger.state().spent)
 
 
-def test_a_clock_set_ahead_lets_nothing_expire_at_once(ledger: Callable[[Times], Any]) -> None:
+def test_a_clock_set_ahead_lets_nothing_expire_at_once(store: str) -> None:
     """One leap of a day, by mistake, had every pull under way expire and be charged."""
     times = Times()
-    kept = ledger(times)
+    kept = SqlLedger(store, "default", OPENING, clock=times.clock())
     kept.transact([e.Ask()])
     times.wall += 24 * HOUR
     assert charged(kept) == 0
@@ -68,9 +53,8 @@ def test_a_clock_set_ahead_lets_nothing_expire_at_once(ledger: Callable[[Times],
     kept.close()
 
 
-def test_processes_whose_clocks_disagree(tmp_path: Path) -> None:
+def test_processes_whose_clocks_disagree(store: str) -> None:
     """One is an hour behind: its pulls last as long as anybody's."""
-    store = f"sqlite:///{tmp_path}/a.db"
     ahead, behind = Times(), Times()
     behind.wall -= HOUR
     first = SqlLedger(store, "default", OPENING, clock=ahead.clock())

@@ -54,8 +54,7 @@ def fork_often(store: str | None, forks: int) -> None:
 
     def work() -> None:
         while not over:
-            pull = asked(campaign)
-            campaign.tell(pull, 1, 0.5)
+            asked(campaign).tell(1, 0.5)
 
     def fork() -> None:
         nonlocal over
@@ -96,8 +95,7 @@ def forked(campaign: Campaign, store: str | None, key: str) -> int:
                 Campaign(**TERMS, store=store)
             return 0
         with Campaign(**TERMS, store=store) as mine:
-            pull = asked(mine, key)
-            mine.tell(pull, 1, 0.5)
+            asked(mine, key).tell(1, 0.5)
     except BaseException as error:
         print(repr(error), file=sys.stderr, flush=True)
         return 1

@@ -1,21 +1,23 @@
-"""Requests beside money: what uses one, what gives it back, when they are over, and forecasts that refuse nothing."""
+"""Requests beside money, forecasts that refuse nothing, and arms of unknown cost whose pulls nobody tells."""
 
+import asyncio
 import random
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from outlay.campaign import Campaign
+from outlay.campaign import Campaign, verify
 from outlay.campaign.ledger.events import Asked, Cancelled, Told
-from outlay.errors import CampaignConflict, NotNow
+from outlay.errors import CampaignConflict, NothingTold, NotNow
 from tests.campaign.busy import asked
 from tests.campaign.checker import checked
 from tests.campaign.worker import Workers, together
 
 
-def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(memory_or_file: str | None) -> None:
+def test_a_cancelled_pull_gives_its_request_back_and_an_expired_one_does_not(memory_or_file: str | None) -> None:
     campaign = Campaign({"a": 1}, 100, store=memory_or_file, requests=2)
     first, second = campaign.ask_many(2)
     with pytest.raises(NotNow, match="all that is left of 2 requests is under way"):
@@ -37,8 +39,7 @@ def test_a_forecast_paces_and_refuses_nothing(memory_or_file: str | None) -> Non
     assert campaign.status().outlook is None
     campaign.expect_requests(2)
     for _ in range(5):
-        pull = asked(campaign)
-        campaign.tell(pull, 1, 1)
+        asked(campaign).tell(1, 1)
     status = campaign.status()
     assert (status.expected, status.used, status.requests) == (0, 5, None)
     assert status.outlook is not None
@@ -111,7 +112,7 @@ def test_neither_limit_is_passed_by_one_unit(
 
 
 def use_up(store: str, seed: int, threads: int) -> None:
-    """In a process of its own: ask until all is used, and void every fifth pull."""
+    """In a process of its own: ask until all is used, and cancel every fifth pull."""
 
     def work(thread: int) -> None:
         rng = random.Random(100 * seed + thread)
@@ -123,3 +124,61 @@ def use_up(store: str, seed: int, threads: int) -> None:
 
     with Campaign(**BOTH, store=store) as campaign:
         together([partial(work, thread) for thread in range(threads)])
+
+
+WHY = "nobody told what a pull of 'a' or 'b' cost"
+
+
+def given_up(campaign: Campaign, most: int = 100) -> int:
+    """How many pulls can be made, one after another, of which nobody tells."""
+    for n in range(most):
+        try:
+            pull = campaign.ask()
+        except NothingTold:
+            return n
+        assert pull is not None
+        campaign.charge(pull)
+    return most
+
+
+@pytest.mark.parametrize(("first_pulls", "pulls"), [(1, 2), (3, 6), (None, 100)])
+def test_pulls_that_nobody_tells_are_few(memory_or_file: str | None, first_pulls: int | None, pulls: int) -> None:
+    with Campaign(["a", "b"], 10, store=memory_or_file, first_pulls=first_pulls) as campaign:
+        assert given_up(campaign) == pulls
+        assert campaign.status().spent == 0
+    if memory_or_file is not None:
+        checked(memory_or_file)
+        assert verify(memory_or_file).ok
+
+
+def test_samples_from_elsewhere_say_what_an_arm_costs() -> None:
+    with Campaign(["a"], 10) as campaign:
+        assert given_up(campaign) == 1
+        campaign.warm_start([("a", 2, 1)])
+        pull = asked(campaign)
+        assert pull.reserved == 4
+
+
+def test_who_waits_hears_of_it_instead_of_waiting_for_ever(memory_or_file: str | None) -> None:
+    def work(campaign: Campaign) -> Iterator[int]:
+        for pull in campaign:
+            yield pull.id
+            pull.charge()
+
+    with Campaign(["a", "b"], 10, store=memory_or_file) as campaign:
+        worked = work(campaign)
+        assert [next(worked), next(worked)] == [2, 4]
+        with pytest.raises(NothingTold, match=WHY):
+            next(worked)
+        with pytest.raises(NothingTold, match="max_cost, or a reservation"):
+            asyncio.run(campaign.aask(wait=True))
+
+
+def test_who_waits_for_a_pull_under_way_hears_of_it_when_that_has_expired() -> None:
+    with Campaign(["a"], 10) as campaign:
+        pull = asked(campaign)
+        with pytest.raises(NotNow):
+            campaign.ask()
+        pull.extend(0.01)
+        with pytest.raises(NothingTold, match="nobody told what a pull of 'a' cost"):
+            campaign.ask(wait=True, timeout=60)

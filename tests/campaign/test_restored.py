@@ -42,8 +42,7 @@ def restore(store: str, content: Content) -> None:
 
 def pairs(campaign: Campaign, count: int, cost: int = 1) -> None:
     for _ in range(count):
-        pull = asked(campaign)
-        campaign.tell(pull, cost, 0.5)
+        asked(campaign).tell(cost, 0.5)
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)

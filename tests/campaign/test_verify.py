@@ -187,8 +187,7 @@ def test_a_policy_that_is_not_built_in(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/own.db"
     with Campaign(["a", "b"], 5, Stubborn(1), store) as campaign:
         for _ in range(4):
-            pull = asked(campaign)
-            campaign.tell(pull, 1, 1)
+            asked(campaign).tell(1, 1)
     verdict = verify(store)
     assert (verdict.ok, verdict.choices_checked) == (True, False)
     assert verdict.notes == ("choices were not checked: Stubborn is not built in, and was not given",)
@@ -210,8 +209,7 @@ def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeyp
         store = f"sqlite:///{tmp_path}/{type(policy).__name__}.db"
         with Campaign(["a", "b"], 1000, policy, store) as one, Campaign.open(store) as two:
             for i, campaign in zip(range(60), itertools.cycle([one, one, two]), strict=False):
-                pull = asked(campaign)
-                campaign.tell(pull, 1 + 0.25 * (i % 3), 0.125 * (i % 5))
+                asked(campaign).tell(1 + 0.25 * (i % 3), 0.125 * (i % 5))
         with Campaign.open(store) as three:
             three.ask_many(30)
         assert verify(store)[:-1] == ("default", 151, 90, (), (), True)

@@ -94,8 +94,7 @@ def test_seventy_campaigns_are_one_thread_and_few_files(tmp_path: Path, store: s
 
 
 def _pair(campaign: Campaign) -> None:
-    pull = asked(campaign)
-    campaign.tell(pull, 1, 0.5)
+    asked(campaign).tell(1, 0.5)
 
 
 def _read(campaign: Campaign) -> None:

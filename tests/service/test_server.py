@@ -38,12 +38,9 @@ def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, key_st
 
 
 def test_a_port_that_is_taken_and_a_host_that_is_not_ours() -> None:
-    with (
-        bound("127.0.0.1", 0) as taken,
-        pytest.raises(BadParameter, match="port of serve must be one that nobody else"),
-    ):
+    with bound("127.0.0.1", 0) as taken, pytest.raises(BadParameter, match="port of serve"):
         bound("127.0.0.1", taken.getsockname()[1])
-    with pytest.raises(BadParameter, match="host of serve must be an address of this machine"):
+    with pytest.raises(BadParameter, match="host of serve"):
         bound("192.0.2.1", 0)
 
 

@@ -150,9 +150,3 @@ def test_small_gaps_of_exponentials_are_half_the_information(correlation):
     for gap in (1e-3, 1e-2):
         found = divergence(Exponential(1.0, 0.5, correlation), 0.5 * math.exp(gap))
         assert found == pytest.approx(gap**2 / (2 * least), rel=5e-3)
-
-
-def test_cost_and_reward_in_proportion():
-    assert divergence(Exponential(1.0, 0.5, 1.0), 1.0) == math.inf
-    rising = [divergence(Exponential(1.0, 0.5, c), 1.0) for c in (0.0, 0.3, 0.6, 0.9)]
-    assert rising == sorted(rising)

@@ -293,26 +293,6 @@ def test_arms_that_are_alike_count_once(laws, value):
     assert gap_constant(Problem(laws)).value == pytest.approx(value)
 
 
-class Own(NamedTuple):
-    """A law of your own with cost and reward of mean 1 and a variance of 4."""
-
-    tag: object
-
-    def draw(self, rng: np.random.Generator) -> tuple[float, float]:
-        return 1.0 + 2.0 * rng.standard_normal(), 1.0
-
-    def moments(self) -> tuple[float, float, float, float, float]:
-        return 1.0, 1.0, 4.0, 0.0, 0.0
-
-
-def test_laws_of_your_own_are_one_where_they_are_equal():
-    reach, largest = (1 + math.sqrt(5.0)) / 2, 5.0
-    two = 2 * largest / 2 + reach * settled(2 * largest, largest)
-    assert gap_constant(Problem([Own("a"), Own("a")])) == (largest, LORDEN)
-    assert gap_constant(Problem([Own("a"), Own("b")])).value == pytest.approx(two)
-    assert gap_constant(Problem([Own(["a"]), Own(["b"])])).value == pytest.approx(two)  # not hashable
-
-
 @pytest.mark.parametrize(
     ("law", "exact"),
     [

@@ -23,6 +23,7 @@ from outlay.parameters import Draft, derived, number
 _REACH = 9  # |z| beyond this has probability 2e-19
 _PRECISION = 1e-10  # of x between the knots
 _TERMS = 100  # of the Hermite series
+_LEAST, _MOST = 8, 512  # knots per unit of z
 _GRID = np.linspace(-_REACH, _REACH, 400 * _REACH + 1)
 _WEIGHTS = np.exp(-0.5 * _GRID * _GRID) / np.exp(-0.5 * _GRID * _GRID).sum()  # trapezoids: exact far below rounding
 
@@ -156,9 +157,8 @@ class Coupling(NamedTuple):
 
         if correlation == 0.0 or not self.low < correlation < self.high:
             return math.copysign(1.0, correlation) if correlation else 0.0
-        return float(
-            brentq(lambda c: np.polynomial.polynomial.polyval(c, self.terms) - correlation, -1.0, 1.0, xtol=1e-15)
-        )
+        polyval = np.polynomial.polynomial.polyval
+        return float(brentq(lambda c: polyval(c, self.terms) - correlation, -1.0, 1.0, xtol=1e-15))
 
 
 @lru_cache(maxsize=4096)
@@ -241,6 +241,3 @@ def _log_quantile(a: float, b: float, z: Vector) -> Vector:
     is_tiny = (log_tiny < -40.0 - math.log1p(b)) | (np.isnan(x) & (log_tiny < -30.0))
     log_x: Vector = np.where(is_tiny, log_tiny, np.log(np.maximum(x, 1e-300)))
     return log_x
-
-
-_LEAST, _MOST = 8, 512  # knots per unit of z

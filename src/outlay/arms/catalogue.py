@@ -66,14 +66,6 @@ def _entry(name: object) -> _Entry:
     return _ENTRIES[name]
 
 
-def _gaussian_g() -> list[AnyLaw]:
-    return [
-        Gaussian(1.0, 1.5, 0.5, 0.5, 0.6),
-        Gaussian(0.8, 1.0, 0.4, 0.5, 0.5),
-        Gaussian(1.2, 1.2, 0.5, 0.6, 2 / 3),
-    ]
-
-
 def _bernoulli_h() -> list[AnyLaw]:
     costs = (0.25, 0.50, 0.30, 0.45, 0.25, 0.65, 0.40, 0.25, 0.95, 0.60)
     rewards = (0.50, 0.80, 0.45, 0.60, 0.30, 0.70, 0.40, 0.20, 0.90, 0.10)
@@ -83,30 +75,6 @@ def _bernoulli_h() -> list[AnyLaw]:
 def _gaussian5(correlation: float) -> list[AnyLaw]:
     costs, rates = (1.0, 1.2, 0.8, 1.0, 1.5), (1.0, 0.8, 0.7, 0.6, 0.4)
     return [Gaussian(cost, cost * rate, cost / 2, 0.5, correlation) for cost, rate in zip(costs, rates, strict=True)]
-
-
-def _heavy_tails() -> list[AnyLaw]:
-    return [
-        Lognormal(1.0, 1.0, 1.0, 0.8, 0.5),
-        Pareto(0.8, 0.7, 2.5, 2.5),
-        StudentT(1.2, 0.9, 0.8, 0.6, 2.5, 0.4),
-        Linear(Pareto(1.0, 1.0, 3.0), 0.5, 0.1, 0.3),
-        Pareto(1.5, 0.6, 3.0, 2.2),
-    ]
-
-
-def _negative_costs() -> list[AnyLaw]:
-    return [
-        Gaussian(0.4, 0.5, 1.0, 0.5, -0.5),
-        Gaussian(0.5, 0.6, 1.0, 1.0, 0.7),
-        Uniform(-1.0, 2.0, -0.5, 1.1, 0.5),
-        StudentT(0.5, 0.4, 1.0, 0.5, 4.0),
-        Discrete([-1.0, 2.0], [0.1, 0.1], [0.4, 0.6]),
-    ]
-
-
-def _near_tie() -> list[AnyLaw]:
-    return [Gaussian(1.0, rate, 0.5, 0.5) for rate in (0.99, 1.0, 0.8, 0.6, 0.4)]
 
 
 def _thousand_arms() -> list[AnyLaw]:
@@ -119,24 +87,51 @@ def _thousand_arms() -> list[AnyLaw]:
     return [arm(k) for k in range(1, 1001)]
 
 
-def _bounded() -> list[AnyLaw]:
-    return [
-        Bernoulli(0.5, 0.4, 0.4),
-        Beta(0.4, 0.36, 0.2, 0.2, 0.6),
-        Uniform(0.2, 1.0, 0.0, 0.8, 0.7),
-        Discrete([0.1, 0.5, 1.0], [0.0, 0.3, 0.9], [0.3, 0.4, 0.3]),
-        Beta(0.6, 0.3, 0.4, 0.15, -0.3),
-    ]
-
-
 _ENTRIES = {
-    "G": _Entry("three correlated Gaussian arms", _gaussian_g),
+    "G": _Entry(
+        "three correlated Gaussian arms",
+        lambda: [
+            Gaussian(1.0, 1.5, 0.5, 0.5, 0.6),
+            Gaussian(0.8, 1.0, 0.4, 0.5, 0.5),
+            Gaussian(1.2, 1.2, 0.5, 0.6, 2 / 3),
+        ],
+    ),
     "H": _Entry("ten independent Bernoulli arms", _bernoulli_h),
     "gaussian5": _Entry("five uncorrelated Gaussian arms with rates from 1 to 0.4", lambda: _gaussian5(0.0)),
     "strong-correlation": _Entry("gaussian5 with correlation 0.9 in every arm", lambda: _gaussian5(0.9)),
-    "heavy-tails": _Entry("Pareto, Student, lognormal and linear arms with 2.2 to 3 moments", _heavy_tails),
-    "negative-costs": _Entry("arms whose costs are often negative, with positive means", _negative_costs),
-    "near-tie": _Entry("two Gaussian arms whose rates differ by one percent, and three worse ones", _near_tie),
+    "heavy-tails": _Entry(
+        "Pareto, Student, lognormal and linear arms with 2.2 to 3 moments",
+        lambda: [
+            Lognormal(1.0, 1.0, 1.0, 0.8, 0.5),
+            Pareto(0.8, 0.7, 2.5, 2.5),
+            StudentT(1.2, 0.9, 0.8, 0.6, 2.5, 0.4),
+            Linear(Pareto(1.0, 1.0, 3.0), 0.5, 0.1, 0.3),
+            Pareto(1.5, 0.6, 3.0, 2.2),
+        ],
+    ),
+    "negative-costs": _Entry(
+        "arms whose costs are often negative, with positive means",
+        lambda: [
+            Gaussian(0.4, 0.5, 1.0, 0.5, -0.5),
+            Gaussian(0.5, 0.6, 1.0, 1.0, 0.7),
+            Uniform(-1.0, 2.0, -0.5, 1.1, 0.5),
+            StudentT(0.5, 0.4, 1.0, 0.5, 4.0),
+            Discrete([-1.0, 2.0], [0.1, 0.1], [0.4, 0.6]),
+        ],
+    ),
+    "near-tie": _Entry(
+        "two Gaussian arms whose rates differ by one percent, and three worse ones",
+        lambda: [Gaussian(1.0, rate, 0.5, 0.5) for rate in (0.99, 1.0, 0.8, 0.6, 0.4)],
+    ),
     "thousand-arms": _Entry("a thousand Gaussian arms with rates from 0.2 to 1", _thousand_arms),
-    "bounded": _Entry("Bernoulli, Beta, uniform and discrete arms on [0, 1], correlated", _bounded),
+    "bounded": _Entry(
+        "Bernoulli, Beta, uniform and discrete arms on [0, 1], correlated",
+        lambda: [
+            Bernoulli(0.5, 0.4, 0.4),
+            Beta(0.4, 0.36, 0.2, 0.2, 0.6),
+            Uniform(0.2, 1.0, 0.0, 0.8, 0.7),
+            Discrete([0.1, 0.5, 1.0], [0.0, 0.3, 0.9], [0.3, 0.4, 0.3]),
+            Beta(0.6, 0.3, 0.4, 0.15, -0.3),
+        ],
+    ),
 }

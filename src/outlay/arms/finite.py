@@ -187,9 +187,8 @@ def column_moments(costs: Vector, rewards: Vector, weights: Vector) -> LawMoment
     """Moments of a table of pairs with weights that sum to 1."""
     mean_cost, mean_reward = float(weights @ costs), float(weights @ rewards)
     x, r = costs - mean_cost, rewards - mean_reward
-    return LawMoments(
-        mean_cost, mean_reward, float(weights @ (x * x)), float(weights @ (r * r)), float(weights @ (x * r))
-    )
+    variances = float(weights @ (x * x)), float(weights @ (r * r))
+    return LawMoments(mean_cost, mean_reward, *variances, float(weights @ (x * r)))
 
 
 def column_support(costs: Vector, rewards: Vector) -> Support:

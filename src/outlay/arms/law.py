@@ -173,12 +173,7 @@ class PositivePair(Pair):
 
 
 def reachable(owner: str, correlation: float, low: float, high: float) -> float:
-    """The correlation, if the law can have it; an excess of rounding size is cut off.
-
-    >>> reachable("Bernoulli", 0.9, -0.5, 0.5)
-    Traceback (most recent call last):
-    outlay.errors.BadParameter: correlation of Bernoulli must be between -0.5 and 0.5 for these parameters; got 0.9
-    """
+    """The correlation, if the law can have it; an excess of rounding size is cut off."""
     low, high = min(low, 0.0), max(high, 0.0)  # independence is always possible; rounding may say otherwise
     if not low - 1e-12 <= correlation <= high + 1e-12:
         raise BadParameter(owner, "correlation", f"between {low:.6g} and {high:.6g} for these parameters", correlation)

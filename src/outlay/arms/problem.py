@@ -24,6 +24,7 @@ from outlay.usercode import Returned, classes_by_name, is_own, pair_of, try_once
 
 _PAIR = Returned("a pair of finite numbers, as in `return cost, reward`", pair_of)
 _ROUNDING = 1e-9  # how far |Cov| may exceed √(Var X·Var R), relatively: only rounding can make it do so
+_SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table
 _TIE = 1e-12  # rates that differ by less, relative to the largest, are equal: only rounding tells them apart
 
 
@@ -232,12 +233,7 @@ class Problem:
 
 
 def checked_problem(owner: str, problem: object, *, free: bool = False) -> Problem:
-    """The problem itself; else `BadParameter`. Mean costs must be above 0 unless `free` says otherwise.
-
-    >>> checked_problem("rates", None)
-    Traceback (most recent call last):
-    outlay.errors.BadParameter: problem of rates must be an outlay.Problem; got None
-    """
+    """The problem itself; else `BadParameter`. Mean costs must be above 0 unless `free` says otherwise."""
     if not isinstance(problem, Problem):
         raise BadParameter(owner, "problem", "an outlay.Problem", problem)
     if not free:
@@ -277,12 +273,7 @@ def checked_names(names: object, count: int) -> tuple[str, ...]:
 
 
 def checked_costs(owner: str, mean_costs: Iterable[float], names: Iterable[str]) -> None:
-    """Refuse the first arm whose mean cost is not above 0: it has no rate, and might never spend a budget.
-
-    >>> checked_costs("rates", [1.0, 0.0], ["paid", "skip"])
-    Traceback (most recent call last):
-    outlay.errors.BadParameter: the mean cost of 'skip' of rates must be a finite number > 0; got 0.0
-    """
+    """Refuse the first arm whose mean cost is not above 0: it has no rate, and might never spend a budget."""
     for cost, name in zip(mean_costs, names, strict=True):
         if not 0.0 < cost < math.inf:
             raise BadParameter(owner, f"the mean cost of {name!r}", "a finite number > 0", float(cost))
@@ -325,6 +316,3 @@ def _shortened(items: tuple[object, ...]) -> str:
         return repr(list(items))
     shown = [*map(repr, items[: _SHOWN // 2]), f"<{len(items) - _SHOWN} more>", *map(repr, items[-_SHOWN // 2 :])]
     return f"[{', '.join(shown)}]"
-
-
-_SHOWN, _ROWS = 12, 50  # arms in a repr, and in a notebook's table

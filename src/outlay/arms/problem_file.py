@@ -62,10 +62,13 @@ def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
     try:
         content = tomllib.loads(text.removeprefix("\ufeff"))  # some editors begin a file with a mark
     except (ValueError, RecursionError) as error:
-        raise BadFile(f"this is not TOML: {_sentence(error)}") from None
+        deep = isinstance(error, RecursionError)
+        reason = "it is nested too deeply" if deep else " ".join(str(error).split())
+        raise BadFile(f"this is not TOML: {reason}") from None
     version = content.pop("format", None)
     if type(version) is not int or version < 1:
-        raise BadFile(f"a problem starts with the line `format = {FORMAT}`; this one has {_found(version)}")
+        found = "none" if version is None else f"format = {version!r}"
+        raise BadFile(f"a problem starts with the line `format = {FORMAT}`; this one has {found}")
     if version > FORMAT:
         raise BadFile(f"this problem has format {version}, written by a newer outlay; this one reads format {FORMAT}")
     tables = content.pop("arms", None)
@@ -74,9 +77,8 @@ def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise BadFile("a problem has one `[[arms]]` table per arm; this one has none")
     names = [table.pop("name", f"arm {i}") for i, table in enumerate(tables)]
-    return [
-        _law(table, f"arm {i} ({name!r})", resolve) for i, (table, name) in enumerate(zip(tables, names, strict=True))
-    ], names
+    pairs = enumerate(zip(tables, names, strict=True))
+    return [_law(table, f"arm {i} ({name!r})", resolve) for i, (table, name) in pairs], names
 
 
 def _table(law: AnyLaw, arm: str) -> dict[str, object]:
@@ -232,14 +234,6 @@ class _Table(tuple[tuple[str, object], ...]):
     """A law within the law."""
 
     __slots__ = ()
-
-
-def _sentence(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
-
-
-def _found(version: object) -> str:
-    return "none" if version is None else f"format = {version!r}"
 
 
 def _listed(words: Iterable[str]) -> str:

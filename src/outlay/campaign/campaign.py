@@ -363,8 +363,7 @@ class Campaign:
             source, rows = f"campaign {samples.name}", iter(settings.samples_of(samples.history()))
         else:
             source, rows = "log", settings.triples("warm_start", "samples", samples)
-        checked = list(settings.checked_samples(self._ledger.state(), rows))  # all of them before the first is learned
-        parts: list[c.Command] = [*settings.in_parts(checked, key, source)]
+        parts: list[c.Command] = [*settings.warm_starts(self._ledger.state(), rows, key, source)]
         return sum(answers(self._perform(parts))) if parts else 0
 
     def disconnect(self) -> None:

@@ -162,11 +162,17 @@ class LedgerFile:
         count = 0
         while line := self._next():
             if not line.startswith(b'{"seq":'):
-                self._check_end(line, count)
-                return
+                break
             yield self._record(line)
             count += 1
-        raise self.bad("it was cut: its last line is missing")
+        else:
+            raise self.bad("it was cut: its last line is missing")
+        whole = self._before.hexdigest()
+        end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
+        if end.sha256 != whole or end.events != count or end.head != self._head:
+            raise self.bad("it is damaged: its lines are not those that its last line was written for")
+        if self._next():
+            raise self.bad("there is more after its last line")
 
     def _next(self) -> bytes:
         """The next line; the one before is done with."""
@@ -196,14 +202,6 @@ class LedgerFile:
             return from_json(text) if kind is None else msgspec.json.decode(text, type=kind)
         except (msgspec.DecodeError, RecursionError):
             raise self.bad(otherwise) from None
-
-    def _check_end(self, line: bytes, count: int) -> None:
-        whole = self._before.hexdigest()
-        end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
-        if end.sha256 != whole or end.events != count or end.head != self._head:
-            raise self.bad("it is damaged: its lines are not those that its last line was written for")
-        if self._next():
-            raise self.bad("there is more after its last line")
 
 
 def _add(store: str, name: str, ledger: LedgerFile) -> None:

@@ -302,7 +302,7 @@ def pull_of(state: State, number: int) -> Pull:
         number,
         state.arms[pull.arm].name,
         state.unit.amount(pull.reserved),
-        when(pull.expires),
+        None if pull.expires is None else when(pull.expires),
         pull.propensity,
         pull.status,
         pull.fallback,
@@ -362,18 +362,17 @@ def _phase(state: State, in_flight: int) -> Phase:
 
 
 def _window(state: State) -> WindowStatus | None:
-    start, end = when(state.window_start), when(state.window_end)
-    if state.terms.window is None or start is None or end is None:
+    terms, start, end = state.terms, state.window_start, state.window_end
+    if terms.window is None or start is None or end is None:
         return None
-    return WindowStatus(
-        state.terms.window, state.terms.timezone, start, end, state.unit.amount(state.spent_before_window)
-    )
+    earlier = state.unit.amount(state.spent_before_window)
+    return WindowStatus(terms.window, terms.timezone, when(start), when(end), earlier)
 
 
-def when(micros: int | None) -> datetime | None:
+def when(micros: int) -> datetime:
     """A time of the ledger."""
     try:
-        return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)
+        return datetime.fromtimestamp(micros / 1e6, UTC)
     except (ValueError, OverflowError) as error:
         raise StoreError(f"a time in the ledger is out of range, it is damaged: {error}") from error
 
@@ -404,14 +403,12 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
 def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     """A pull as users see it; `names` are those of the arms."""
     pull, event = found
-    asked = when(pull.asked)
-    assert asked is not None  # noqa: S101 (every pull has its time)
     return PullStatus(
         id=pull.number,
         arm=arm_name(names, pull.arm),
         status=pull.status,
-        asked=asked,
-        expires=when(pull.expires),
+        asked=when(pull.asked),
+        expires=None if pull.expires is None else when(pull.expires),
         reserved=unit.amount(pull.reserved),
         cost=None if pull.cost is None else unit.amount(pull.cost),
         reward=pull.reward,
@@ -451,11 +448,9 @@ def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
     if isinstance(arm, dict):  # one that was added, with its terms
         more |= arm
         arm = more.pop("name")
-    moment = when(record.at)
-    assert moment is not None  # noqa: S101 (every record has its time)
     return Entry(
         record.seq,
-        moment,
+        when(record.at),
         kind,
         record.seq if isinstance(event, Asked) else more.pop("pull", None),
         arm_name(names, arm) if isinstance(arm, int) else arm,
@@ -474,7 +469,7 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
     if name == "ttl":
         return value / 1e6
     if name in ("expires", "start", "end"):
-        return when(value)
+        return None if value is None else when(value)
     if isinstance(value, dict) and name not in ("policy", "metadata"):
         return {key: _readable(part, unit, key) for key, part in value.items()}
     return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

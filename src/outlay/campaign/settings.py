@@ -348,8 +348,18 @@ def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
         yield one, two, three
 
 
-def checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
-    """Samples to learn from, their costs as the campaign rounds them."""
+def warm_starts(state: State, rows: Iterable[Triple], key: str, source: str) -> list[WarmStart]:
+    """The commands that have samples learned, as many in each as one event may hold; all are checked first."""
+    samples = list(_checked_samples(state, rows))
+    commands = []
+    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
+        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
+        commands.append(WarmStart(arms, costs, rewards, f"{key}/{part}", source))
+    return commands
+
+
+def _checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
+    """Samples with their costs as the campaign rounds them."""
     owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
     for arm, cost, reward in rows:
         if not isinstance(arm, str) or arm not in names:
@@ -365,13 +375,6 @@ def checked_reward(owner: str, value: object, **limits: float) -> float:
     """A reward; True is 1 and False 0, and -0.0 is 0.0, for SQLite knows no other."""
     given = int(value) if isinstance(value, (bool, np.bool_)) else value
     return real(owner, "reward", given, **limits) + 0.0
-
-
-def in_parts(samples: list[ArmSample], key: str, source: str) -> Iterator[WarmStart]:
-    """The commands that have the samples learned, as many in each as one event may hold."""
-    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
-        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
-        yield WarmStart(arms, costs, rewards, f"{key}/{part}", source)
 
 
 def samples_of(history: Iterable[Entry]) -> list[ArmSample]:

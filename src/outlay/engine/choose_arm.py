@@ -25,17 +25,10 @@ from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy
 from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
 from outlay.policies.protocol import (
     Belief,
-    Chooser,
-    Compared,
     KindName,
-    LeaderMemory,
     Memory,
     Opening,
-    Phased,
     Policy,
-    PolicyExtras,
-    Sampled,
-    Scored,
     SequentialMemory,
     has,
     policy_kind,
@@ -83,35 +76,7 @@ def decide(policy: Policy, memory: Memory, pulls: Counts, spent: float, n: int, 
     return way_to_decide(type(policy))(policy, memory, pulls, spent, n, cache, rng)
 
 
-def decide_lazily(
-    policy: Phased, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `score` and `phase`."""
-    return lazy_best_by_score(policy, memory, pulls, n, cache.scores)
-
-
-def decide_by_score(
-    policy: Scored, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `score` alone."""
-    return best_by_score(policy, memory, pulls, log_of(n))
-
-
-def decide_by_sample(
-    policy: Sampled, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `sample`."""
-    return best_by_sample(policy, memory, pulls, log_of(n), rng)
-
-
-def decide_by_excess(
-    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `excess`."""
-    return lazy_best_by_excess(policy, memory, pulls, cache.known)
-
-
-def decide_by_opening(
+def open_lazily(
     policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`decide` for a policy that opens arms: their order is drawn before the first pull."""
@@ -120,21 +85,19 @@ def decide_by_opening(
     return lazy_best_of_opened(policy, memory, pulls, cache.known)
 
 
-def decide_by_choose(
-    policy: Chooser, memory: Memory, pulls: Counts, spent: float, n: int, cache: ChoiceCache, rng: Rng  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide` for a policy with `choose`."""
-    return policy.choose(memory, Now(n, log_of(n), spent), rng)
+# `decide` for each way of `protocol.POLICY_KINDS`.
 
-
-# `decide` for each way of `protocol.POLICY_KINDS`; which of the classes of policies each takes, numba checks.
 DECIDE: dict[KindName, Callable[..., int]] = {
-    "lazy score": decide_lazily,
-    "score": decide_by_score,
-    "sample": decide_by_sample,
-    "excess": decide_by_excess,
-    "opening": decide_by_opening,
-    "choose": decide_by_choose,
+    "lazy score": lambda policy, memory, pulls, spent, n, cache, rng: lazy_best_by_score(
+        policy, memory, pulls, n, cache.scores
+    ),
+    "score": lambda policy, memory, pulls, spent, n, cache, rng: best_by_score(policy, memory, pulls, log_of(n)),
+    "sample": lambda policy, memory, pulls, spent, n, cache, rng: best_by_sample(policy, memory, pulls, log_of(n), rng),
+    "excess": lambda policy, memory, pulls, spent, n, cache, rng: lazy_best_by_excess(
+        policy, memory, pulls, cache.known
+    ),
+    "opening": open_lazily,
+    "choose": lambda policy, memory, pulls, spent, n, cache, rng: policy.choose(memory, Now(n, log_of(n), spent), rng),
 }
 
 
@@ -248,29 +211,7 @@ def decide_among(
     return way_to_decide_among(type(policy))(policy, memory, arms, pulls, totals, spent, n, rng)
 
 
-def among_by_score(
-    policy: Scored, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `score`."""
-    return int(arms[best_by_score(policy, Fitting(memory, arms), pulls, log_of(n))])
-
-
-def among_by_sample(
-    policy: Sampled, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `sample`."""
-    return int(arms[best_by_sample(policy, Fitting(memory, arms), pulls, log_of(n), rng)])
-
-
-def among_by_excess(
-    policy: Compared, memory: LeaderMemory, arms: Counts, pulls: Counts, totals: Floats, spent: float,  # noqa: ARG001
-    n: int, rng: Drawing,  # noqa: ARG001
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `excess`."""
-    return int(arms[best_by_excess(policy, Fitting(memory, arms), pulls)])
-
-
-def among_by_opening(
+def open_among(
     policy: Opening, memory: SequentialMoments, arms: Counts, pulls: Counts, totals: Floats, spent: float,  # noqa: ARG001
     n: int, rng: Drawing,
 ) -> int:  # fmt: skip
@@ -278,21 +219,6 @@ def among_by_opening(
     if n == 0:
         memory.shuffle(rng)
     return int(arms[best_of_opened(policy, fitting_opened(memory, arms, pulls), pulls)])
-
-
-def among_by_choose(
-    policy: Chooser, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `choose`."""
-    return fitting_arm(int(policy.choose(memory, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
-
-
-def among_by_choose_among(
-    policy: PolicyExtras, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int,
-    rng: Drawing,
-) -> int:  # fmt: skip
-    """`decide_among` for a policy with `choose_among`."""
-    return fitting_arm(int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng)), arms, pulls, totals)
 
 
 def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
@@ -310,17 +236,26 @@ def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
     return int(arms[best])
 
 
-# `decide_among` for each of `protocol.POLICY_KINDS`, and for policies that have `choose_among`, too; which of
-# the classes of policies each takes, numba checks.
+# `decide_among` for each of `protocol.POLICY_KINDS`, and for policies that have `choose_among`, too.
 DECIDE_AMONG: dict[KindName | Literal["choose among"], Callable[..., int]] = {
-    "lazy score": among_by_score,
-    "score": among_by_score,
-    "sample": among_by_sample,
-    "excess": among_by_excess,
-    "opening": among_by_opening,
-    "choose": among_by_choose,
-    "choose among": among_by_choose_among,
+    "score": lambda policy, memory, arms, pulls, totals, spent, n, rng: int(
+        arms[best_by_score(policy, Fitting(memory, arms), pulls, log_of(n))]
+    ),
+    "sample": lambda policy, memory, arms, pulls, totals, spent, n, rng: int(
+        arms[best_by_sample(policy, Fitting(memory, arms), pulls, log_of(n), rng)]
+    ),
+    "excess": lambda policy, memory, arms, pulls, totals, spent, n, rng: int(
+        arms[best_by_excess(policy, Fitting(memory, arms), pulls)]
+    ),
+    "opening": open_among,
+    "choose": lambda policy, memory, arms, pulls, totals, spent, n, rng: fitting_arm(
+        int(policy.choose(memory, Now(n, log_of(n), spent), rng)), arms, pulls, totals
+    ),
+    "choose among": lambda policy, memory, arms, pulls, totals, spent, n, rng: fitting_arm(
+        int(policy.choose_among(memory, arms, Now(n, log_of(n), spent), rng)), arms, pulls, totals
+    ),
 }
+DECIDE_AMONG["lazy score"] = DECIDE_AMONG["score"]
 
 
 def way_to_decide_among(policy: type) -> Callable[..., int]:

@@ -56,9 +56,14 @@ class Oracle:
     def _play(self) -> Floats:
         """Play the best arm as a problem of its own, with no room for the others' pulls: it draws the same numbers."""
         require("oracle_reward", "numba")
+        backend: Backend = self.backend
+        if backend in ("dask", "ray"):  # a cluster's random numbers are those of threads, which play once it is gone
+            from outlay.engine.cluster import connected
+
+            backend = backend if connected(backend) else "threads"
         tasks = list(self._tasks())
         with progress_bar(self.runs * len(tasks), self.progress, "playing the best arm") as report:
-            backend_of(self._where())([task for _, task in tasks], self.workers, report)
+            backend_of(backend)([task for _, task in tasks], self.workers, report)
         earned = np.empty((self.runs, len(self.budgets)))
         for places, task in tasks:
             earned[:, places] = task.crossings.reward
@@ -79,14 +84,6 @@ class Oracle:
                     self.seed, self.max_pulls, crossings, warn=False,
                     requests=None if counts is None else counts[places], hard=self.hard,
                 )  # fmt: skip
-
-    def _where(self) -> Backend:
-        """The backend that has the same random numbers: a cluster's are those of threads, once it is gone."""
-        if self.backend in ("dask", "ray"):
-            from outlay.engine.cluster import connected
-
-            return self.backend if connected(self.backend) else "threads"
-        return self.backend
 
 
 def best_alone(problem: Problem, limits: Limits) -> NDArray[np.intp]:

@@ -77,13 +77,16 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    _check_present(checked_world("simulate", problem, requests))
+    for unknown in absent_laws(*checked_world("simulate", problem, requests).arms):
+        raise NotCovered(unknown.absent())
     labelled = _labelled(policies, len(problem))
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)
     hard = word("simulate", "mode", mode, MODES) == "hard"
-    if hard:
-        _check_bounded(problem)
+    for name, law in zip(problem.names, problem.arms, strict=True):
+        if hard and support_of(law).cost_high == math.inf:
+            allowed = f"one whose costs are bounded where mode is 'hard', and those of {name!r} are not"
+            raise BadParameter("simulate", "problem", allowed, law)
     runs = whole("simulate", "runs", runs, at_least=1)
     seed = whole("simulate", "seed", seed, at_least=0)
     workers = None if workers is None else whole("simulate", "workers", workers, at_least=1)
@@ -144,20 +147,6 @@ def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
             compile_all(missing, cores_for(workers), report)
-
-
-def _check_present(problem: Problem) -> None:
-    """Refuse laws that were loaded by name, without their code."""
-    for law in absent_laws(*problem.arms):
-        raise NotCovered(law.absent())
-
-
-def _check_bounded(problem: Problem) -> None:
-    """Refuse arms of which nobody knows what a pull may cost."""
-    for name, law in zip(problem.names, problem.arms, strict=True):
-        if support_of(law).cost_high == math.inf:
-            allowed = f"one whose costs are bounded where mode is 'hard', and those of {name!r} are not"
-            raise BadParameter("simulate", "problem", allowed, law)
 
 
 def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, Policy]]:

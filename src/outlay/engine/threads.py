@@ -84,25 +84,11 @@ def run(tasks: Sequence[Task], workers: int | None, report: Report) -> None:
 
 def batches_of(task: Task, workers: int) -> "list[Batch]":
     """Cut a policy's runs into batches: few long runs to a batch, many short ones."""
-    program = program_of(task)
-    size = _batch_size(task, workers)
-    idle: list[_Player] = []
-    return [Batch(program, task.part(first, first + size), idle) for first in range(0, task.runs, size)]
-
-
-def _batch_size(task: Task, workers: int) -> int:
     share = max(math.ceil(task.runs / (_SHARES * workers)), _FEWEST_PULLS // task.pulls)
     numbers = task.crossings.pulls.shape[1] * (task.crossings.pulls.shape[2] + 2)
-    return int(max(1, min(share, _BATCH_PULLS // task.pulls, _BATCH_NUMBERS // numbers)))
-
-
-def _share(task: Task, state: RunState) -> float:
-    """How far a run is: how much it has used of the budget, or of the requests if that is more; from 0 to 1."""
-    pulls, limits = int(state.marks[PULLS]), task.limits
-    if pulls == 0:
-        return 0.0
-    used = max(state.totals[SPENT] / limits.budgets[-1], pulls / limits.requests[-1])
-    return float(min(max(used, 0.0), 1.0))
+    size = int(max(1, min(share, _BATCH_PULLS // task.pulls, _BATCH_NUMBERS // numbers)))
+    program, idle = program_of(task), list[_Player]()
+    return [Batch(program, task.part(first, first + size), idle) for first in range(0, task.runs, size)]
 
 
 @dataclass
@@ -116,13 +102,22 @@ class Batch:
 
     def advance(self, pulls: int) -> tuple[float, int]:
         """Make at most this many more pulls; returns how much of the batch is done, 1.0 at the end, and pulls made."""
-        task = self.task
+        task, program, alone = self.task, self.program, self.program.alone
         self._open = running = self._open or self._start()
         player, marks = running.player, running.player.state.marks
         player.grew = False
         before, first = int(marks[MADE]), int(marks[RUN])
-        end = self._prepare(running)
-        self._play(running, pulls, end)
+        if alone and running.prepared != first:
+            player.rng, player.memory, running.prepared = task.stream(task.first + first), program.memory(), first
+        end = first + 1 if alone or player.memory is not player.packed else task.runs
+        try:
+            program.play(
+                player.rng, program.world, program.policy, player.memory, running.seed_states, player.state,
+                running.crossings, task.limits, pulls, task.max_pulls, end,
+            )  # fmt: skip
+        except Exception as error:  # a mistake in a policy or law of the user's
+            owners = type(task.policy), *{type(law) for law in task.problem.arms}
+            raise BadCode(f"a run of {task.label} failed: {what_failed(error, *owners)}") from error
         made, row = int(marks[MADE]) - before, int(marks[RUN])
         self._write(running, row)
         if row == task.runs:
@@ -133,7 +128,9 @@ class Batch:
             self._check(player, task.first + row)
         if made == 0 and row == first and not player.grew:  # a run may end without a pull, where no arm fits
             raise OutlayError(f"{task.label} makes no progress")
-        return 0.999 * (row + _share(task, player.state)) / task.runs, made
+        budget, requests = float(task.budgets[-1]), int(task.limits.requests[-1])
+        used = max(player.state.totals[SPENT] / budget, marks[PULLS] / requests) if marks[PULLS] else 0.0
+        return 0.999 * float(row + min(max(used, 0.0), 1.0)) / task.runs, made
 
     def _start(self) -> "_Running":
         task = self.task
@@ -144,25 +141,6 @@ class Batch:
         player.state.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
         return _Running(player, player.seed_states._replace(seeds=seeds), Crossings.blank(*task.crossings.pulls.shape))
-
-    def _prepare(self, running: "_Running") -> int:
-        """Give the next run what it needs; returns the row of the run before which to stop."""
-        player, row = running.player, int(running.player.state.marks[RUN])
-        if self.program.alone and running.prepared != row:
-            player.rng, player.memory = self.task.stream(self.task.first + row), self.program.memory()
-            running.prepared = row
-        return row + 1 if self.program.alone or player.memory is not player.packed else self.task.runs
-
-    def _play(self, running: "_Running", pulls: int, end: int) -> None:
-        program, task, player = self.program, self.task, running.player
-        try:
-            program.play(
-                player.rng, program.world, program.policy, player.memory, running.seed_states, player.state,
-                running.crossings, task.limits, pulls, task.max_pulls, end,
-            )  # fmt: skip
-        except Exception as error:  # a mistake in a policy or law of the user's
-            owners = type(task.policy), *{type(law) for law in task.problem.arms}
-            raise BadCode(f"a run of {task.label} failed: {what_failed(error, *owners)}") from error
 
     def _write(self, running: "_Running", row: int) -> None:
         """Write the runs that have ended since the last time where they belong."""

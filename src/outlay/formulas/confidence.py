@@ -271,7 +271,10 @@ def together(owner: str, *, var_cost: Vector, var_reward: Vector, cov: Vector) -
     arms = max(map(len, given.values()))
     for name, values in given.items():
         check_length(owner, name, values, arms)
-    costs, rewards, covs = (values if len(values) == arms else _repeated(values, arms) for values in given.values())
+        if len(values) < arms:
+            given[name] = np.full(arms, values[0])
+            given[name].setflags(write=False)
+    costs, rewards, covs = given.values()
     most = np.sqrt(costs) * np.sqrt(rewards)
     good = np.abs(covs) <= most * ROUNDING
     if not good.all():
@@ -293,12 +296,6 @@ class _Numbers(int):
 
     def __repr__(self) -> str:
         return f"{int(self)} number{'' if self == 1 else 's'}"
-
-
-def _repeated(values: Vector, arms: int) -> Vector:
-    array = np.full(arms, values[0])
-    array.setflags(write=False)
-    return array
 
 
 class KnownBounds(Parameters):

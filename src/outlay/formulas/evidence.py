@@ -126,13 +126,11 @@ def _at_weight(pairs: Vector, pulls: int, rate: float, bound: float, weight: flo
 
 
 class Priced(NamedTuple):
-    """What a pull of an arm is due: in money that is its mean cost; at least and at most, where two leads differ."""
+    """What a pull of an arm is due: in money that is its mean cost."""
 
-    mean: float  # ≤ 0 where prices are stand-ins (`price_of`)
-    cheap: float
-    dear: float
-    money: float  # what a unit of money counts for in that
-    most_money: float
+    mean: float  # ≤ 0 where `price_of` gives a stand-in
+    price: float
+    money: float  # what a unit of money counts for
 
 
 class RequiredEvidence(NamedTuple):
@@ -171,29 +169,28 @@ def excess_in_money(budget: float, slope: float, belief: Belief, low: Lead, high
     price = price_of(belief, low.cost_min, low.cost_max)
     horizon = budget if budget < math.inf else high.spent
     steep = min(1.0, slope + GROWTH * log_horizon(horizon, low))
-    due = Priced(belief.mean_cost, price, price, 1.0, 1.0)
+    due = Priced(belief.mean_cost, price, 1.0)
     return excess_within(required_evidence(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
 
 
 def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
     """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between.
 
-    So it is for any price of the arm, and of money, from the least to the most that are `due`. `rest` is what is left
-    to spend, at most.
+    `rest` is what is left to spend, at most.
 
     Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
     grows and it is not pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look
     Gaussian: that is how a good arm looks which has not had its large ones yet.
     """
     pulls = belief.pulls
-    ratio = min(high.spend, rest) / (pulls * due.cheap)
-    if due.dear > low.price:
-        dearer = due.dear / low.price
+    ratio = min(high.spend, rest) / (pulls * due.price)
+    if due.price > low.price:
+        dearer = due.price / low.price
         ratio *= math.sqrt(dearer * math.sqrt(dearer))
     if not ratio > 1.0:
         return math.inf
     enough = of.slope * math.log(ratio)
-    shortfall = low.rate * due.cheap - belief.mean_reward
+    shortfall = low.rate * due.price - belief.mean_reward
     pays_for_nothing = due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
     if not shortfall > 0.0 or pays_for_nothing:
         return -enough
@@ -201,7 +198,7 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     bound = largest_seen(-math.inf, low, high)
     if not bound > 0.0 and not one:
         return -math.inf  # it may be positive for some of the leads: nothing is certain
-    price, most_price = low.rate * due.money, high.rate * due.most_money  # of money, in rewards
+    price, most_price = low.rate * due.money, high.rate * due.money  # of money, in rewards
     own = own_spread(belief, price, most_price)
     least_own = own if one else least_own_spread(belief, price, most_price)
     unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
@@ -215,10 +212,10 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
         least = least_own + prior_spread(belief, high, low, least_bound) / pulls
-    return shrunken_evidence(of, pulls * evidence, pulls, due, least, variance, low, high) - enough
+    return shrunken_evidence(of, pulls * evidence, pulls * due.price * due.price, least, variance, low, high) - enough
 
 
-def prior_spread(belief: Belief, low: Lead, high: Lead, bound: float) -> float:
+def prior_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, bound: float) -> float:
     """2s² + u·M²: what two samples more might add; the most of all leads between two, or with those swapped the least.
 
     s² is the usual variance in proportion to the size of the arm's rewards, and u is 1 for an arm that has paid nothing
@@ -249,20 +246,19 @@ def differ(rate: float, usual: float) -> bool:
 
 
 def shrunken_evidence(
-    of: RequiredEvidence, evidence: float, pulls: float, due: Priced, least: float, most: float, low: Lead, high: Lead
+    of: RequiredEvidence, evidence: float, precision: float, least: float, most: float, low: Lead, high: Lead
 ) -> float:  # fmt: skip
-    """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q = T·price²/v, v from `least` to `most`.
+    """E = (√(w·E₀) + √((1 − w)·T·D))², where `evidence` is T·D and q is `precision`/v, v from `least` to `most`.
 
     The root is concave in w, so between two weights it is least at one of them.
     """
     if not differ(high.rate, low.usual_rate):
         return evidence
     unknown = of.unknown
-    lightest = shrinkage_weight(unknown, high.rate - low.usual_rate, pulls * due.dear * due.dear, least)
+    lightest = shrinkage_weight(unknown, high.rate - low.usual_rate, precision, least)
     heaviest = lightest
     if not are_one(low, high):
         if differ(low.rate, high.usual_rate):
-            precision = pulls * due.cheap * due.cheap
             heaviest = shrinkage_weight(of.most_unknown, low.rate - high.usual_rate, precision, most)
         else:
             lightest, heaviest = 0.0, 1.0

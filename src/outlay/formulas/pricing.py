@@ -252,9 +252,7 @@ def excess_in_dues(of: RequiredEvidence, belief: Belief, at: HullPosition) -> fl
     mean = money * belief.mean_cost + at.currency.request
     in_dues = Belief(0, belief.pulls, mean, 0.0, 0.0, 0.0, 0.0)
     price = price_of(in_dues, at.lead.cost_min, at.lead.cost_max)
-    return excess_within(
-        of, at.total - at.lead.spent, belief, Priced(mean, price, price, money, money), at.lead, at.lead
-    )  # fmt: skip
+    return excess_within(of, at.total - at.lead.spent, belief, Priced(mean, price, money), at.lead, at.lead)
 
 
 def known_cost(memory: HullMoments, arm: int) -> Belief:

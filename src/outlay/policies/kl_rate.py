@@ -15,8 +15,8 @@ from outlay.formulas.evidence import (
     gaussian_evidence,
     largest_seen,
     own_spread,
+    prior_spread,
     sample_evidence,
-    unpaid,
     usual_spread,
 )
 from outlay.parameters import Parameters, choice, derived, number
@@ -184,8 +184,7 @@ class Frugal(Parameters):
         bound = largest_seen(self.known_bound, low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
-        doubt = 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
-        variance = own_spread(belief, low.rate, high.rate) + doubt / pulls
+        variance = own_spread(belief, low.rate, high.rate) + prior_spread(belief, low, high, bound) / pulls
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
         if not (bound > 0.0 and self.known_bound > 0.0):
             evidence = max(evidence, gaussian_evidence(shortfall, variance))

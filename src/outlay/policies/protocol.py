@@ -10,8 +10,7 @@ It remembers with a `Memory`, a NamedTuple of arrays: a `LeaderMemory` where arm
 are under way, corrected, and made of arms that come later. Beliefs are each memory's own affair.
 
 A policy of the user's is tried before it is used: its methods are called once before the first pull and once after
-four, in the interpreter, with what a run would give them. It costs next to nothing, and says of a mistake which line it
-is in.
+four, in the interpreter, so that an error names the line of a mistake.
 """
 
 import math
@@ -37,7 +36,6 @@ Belief = Any
 MemoryTuple = Any
 
 _PULLS = 4  # that a trial makes
-_BUDGET, _REQUESTS = 1000.0, 1000  # that a policy is told in it, if it asks
 
 
 @runtime_checkable
@@ -251,7 +249,7 @@ def check_policy(owner: str, name: str, policy: object, arms: int) -> Policy:
     if has(policy, "check"):
         cast("PolicyExtras", policy).check(arms)
     if is_own(type(policy)):
-        _try(with_limits(policy, _BUDGET, _REQUESTS), arms)
+        _try(with_limits(policy, 1000.0, 1000), arms)
     return policy
 
 

@@ -15,12 +15,10 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 
-from msgspec.structs import asdict
-
 from outlay.campaign.records import Status
 from outlay.errors import StoreError
 from outlay.service.campaigns import OpenCampaigns
-from outlay.service.schemas import encode, text
+from outlay.service.schemas import digits, encode
 
 EVERY = 5.0  # seconds between two looks at the campaigns
 FIRST, LONGEST = 1.0, 300.0  # seconds before a warning is sent again: twice as long each time
@@ -61,9 +59,9 @@ class BudgetAlerts:
             self._known[name] = None
             if len(self._known) > MOST:
                 del self._known[next(iter(self._known))]
-            money = {name: text(amount) for name, amount in asdict(status.exact).items()}
-            window = {} if status.window is None else {"window": status.window}
-            said = {"warning": name, "campaign": status.name, "level": level, "exact": money, **window}
+            said = {"warning": name, "campaign": status.name, "level": level, "exact": digits(status.exact)}
+            if status.window is not None:
+                said["window"] = status.window
             _log.warning("a budget is nearly spent", extra={"said": said})
             if self._settings.webhook is not None:
                 self._waiting[name] = 0.0, FIRST, encode(said)

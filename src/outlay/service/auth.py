@@ -75,53 +75,6 @@ class Key(NamedTuple):
 ANYBODY = Key("", "no keys", "", frozenset(SCOPES), frozenset(), 0)  # as long as no key was ever made
 
 
-def _from_micros(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros / MICROS, UTC)
-
-
-def digest_of(token: str) -> str:
-    """The SHA-256 of a token, which is stored in its place."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-metadata = sa.MetaData()
-_Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
-api_key = sa.Table(
-    "api_key",
-    metadata,
-    sa.Column("id", sa.String(16), primary_key=True),
-    sa.Column("name", sa.String(200), nullable=False),
-    sa.Column("digest", sa.String(64), nullable=False, unique=True),
-    sa.Column("scopes", sa.JSON, nullable=False),
-    sa.Column("campaigns", sa.JSON, nullable=False),
-    sa.Column("created", _Big, nullable=False),
-    sa.Column("expires", _Big),
-    sa.Column("revoked", _Big),
-    sa.Column("used", _Big),
-)
-audit = sa.Table(
-    "audit",
-    metadata,
-    sa.Column("seq", _Big, primary_key=True, autoincrement=True),
-    sa.Column("at", _Big, nullable=False),
-    sa.Column("key", sa.String(16), nullable=False),
-    sa.Column("act", sa.String(200), nullable=False),
-    sa.Column("campaign", sa.String(200)),
-    sa.Column("status", sa.Integer, nullable=False),
-    sa.Column("request", sa.String(64), nullable=False),
-)
-
-
-class NoKey(OutlayError):
-    """There is no key with this id."""
-
-
-def now() -> int:
-    """The time, in microseconds."""
-    return int(time.time() * MICROS)
-
-
 class KeyStore:
     """The keys of one store."""
 
@@ -300,3 +253,50 @@ class KeyCache:
 def csrf_of(key: Key) -> str:
     """The token that pages must send with a request that changes something."""
     return hmac.new(key.digest.encode(), b"outlay csrf", hashlib.sha256).hexdigest()
+
+
+def digest_of(token: str) -> str:
+    """The SHA-256 of a token, which is stored in its place."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def now() -> int:
+    """The time, in microseconds."""
+    return int(time.time() * MICROS)
+
+
+def _from_micros(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros / MICROS, UTC)
+
+
+class NoKey(OutlayError):
+    """There is no key with this id."""
+
+
+metadata = sa.MetaData()
+_Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+api_key = sa.Table(
+    "api_key",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("campaigns", sa.JSON, nullable=False),
+    sa.Column("created", _Big, nullable=False),
+    sa.Column("expires", _Big),
+    sa.Column("revoked", _Big),
+    sa.Column("used", _Big),
+)
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("seq", _Big, primary_key=True, autoincrement=True),
+    sa.Column("at", _Big, nullable=False),
+    sa.Column("key", sa.String(16), nullable=False),
+    sa.Column("act", sa.String(200), nullable=False),
+    sa.Column("campaign", sa.String(200)),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("request", sa.String(64), nullable=False),
+)

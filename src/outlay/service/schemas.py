@@ -10,7 +10,17 @@ from msgspec.structs import asdict
 
 from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
 from outlay.campaign.reasons import Reasons
-from outlay.campaign.records import ArmStatus, CampaignSummary, Entry, Pull, PullStatus, Receipt, Status
+from outlay.campaign.records import (
+    ArmExact,
+    ArmStatus,
+    CampaignSummary,
+    Entry,
+    Exact,
+    Pull,
+    PullStatus,
+    Receipt,
+    Status,
+)
 
 A = TypeVar("A", bound=Struct)
 
@@ -21,8 +31,11 @@ PullNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=60)]
 MOST_LISTED = 1000  # items on a page
 Find = Annotated[str, Meta(max_length=200)]
+Limit = Literal["money", "requests", "window"]
 ArmOrder = Literal["pulls", "spent", "reward", "rate"]
 PageSize = Annotated[int, Meta(ge=1, le=MOST_LISTED)]
+
+encode = msgspec.json.Encoder().encode
 
 
 class Body(Struct, forbid_unknown_fields=True):
@@ -213,35 +226,6 @@ class Health(Struct):
     version: str
 
 
-encode = msgspec.json.Encoder().encode
-
-
-def text(money: float | Decimal) -> str:
-    """An amount as plain digits.
-
-    >>> text(1e-7), text(Decimal("10.500000000")), text(30.0)
-    ('0.0000001', '10.5', '30')
-    """
-    written = format(money if isinstance(money, Decimal) else Decimal(repr(money)), "f")
-    return written.rstrip("0").rstrip(".") if "." in written else written
-
-
-def answer(kind: type[A], record: ArmStatus | CampaignSummary, **more: Any) -> A:
-    """A record of the library as the service answers it, with `exact` amounts as strings."""
-    exact = CampaignMoney if issubclass(kind, CampaignSummary) else ArmMoney
-    more["exact"] = exact(**{name: text(amount) for name, amount in asdict(record.exact).items()})
-    return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
-
-
-def campaign_and_arms(status: Status) -> CampaignAndArms:
-    """The status of a campaign with its first arms."""
-    arms = [answer(ArmAnswer, arm) for arm in status.arms[:MOST_LISTED]]
-    return answer(CampaignAndArms, status, arms=arms, more_arms=len(status.arms) > len(arms))
-
-
-Limit = Literal["money", "requests", "window"]
-
-
 class BurnPoint(Struct, array_like=True):
     """How much was left at one time, not counting open pulls, and how many requests were used."""
 
@@ -387,3 +371,25 @@ class PoliciesAnswer(Struct):
     """The policies that need no parameters."""
 
     items: list[str]
+
+
+def digits(exact: Exact | ArmExact) -> dict[str, str]:
+    """Amounts as plain digits.
+
+    >>> digits(ArmExact(spent=Decimal("1E-7"), reserved=Decimal("10.500000000")))
+    {'spent': '0.0000001', 'reserved': '10.5'}
+    """
+    return {name: f"{amount.normalize():f}" for name, amount in asdict(exact).items()}
+
+
+def answer(kind: type[A], record: ArmStatus | CampaignSummary, **more: Any) -> A:
+    """A record of the library as the service answers it, with `exact` amounts as strings."""
+    exact = CampaignMoney if issubclass(kind, CampaignSummary) else ArmMoney
+    more["exact"] = exact(**digits(record.exact))
+    return kind(**{name: getattr(record, name) for name in kind.__struct_fields__ if name not in more}, **more)
+
+
+def campaign_and_arms(status: Status) -> CampaignAndArms:
+    """The status of a campaign with its first arms."""
+    arms = [answer(ArmAnswer, arm) for arm in status.arms[:MOST_LISTED]]
+    return answer(CampaignAndArms, status, arms=arms, more_arms=len(status.arms) > len(arms))

@@ -162,7 +162,7 @@ def _lost(best: ArmLaw, rate: float, bound: float, largest: float, weight: float
         if not tilted.first < 1.0:
             return []  # a dear outcome is too rare for every θ of the grid
         sums = Lost(weight * (_summed_mistakes(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
-        once = _at_most_once(tilted, largest, weight, budget, KEPT_EXACTLY)
+        once = _at_most_once(tilted, largest, weight, budget)
     free = _freely(best, rate, bound, largest)
     return [Lost(each.spend + weight * free.spend, each.times + free.times) for each in (sums, once)]
 
@@ -247,7 +247,7 @@ def _summed_mistakes(tilted: Tilted) -> float:
     return min(found)
 
 
-def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, kept: int) -> Lost:
+def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float) -> Lost:
     """E[min(B, weight·max H_t)] over stretches of t, and the chance of a mistake in each, summed over them (Lemma 3b).
 
     With Y_t the mean of tilted L_t over a part of [0, 1], a supermartingale, and a the bound on weight·H_t with E[Y] of
@@ -257,7 +257,7 @@ def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, 
     last = _DEPTH / max(1e-9, 1.0 - float(least.max()))
     spend, times, begin = 0.0, 0.0, 1
     while begin < last:
-        end = _next(begin, kept)
+        end = _next(begin)
         height = _height(tilted, least**begin * widths, end - 1)
         spend += _capped(weight * largest * (end - 1) * height, budget)
         times += tilted.first**begin
@@ -265,22 +265,22 @@ def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float, 
     with np.errstate(invalid="ignore"):
         after = np.where(tilted.gamma < 1.0, tilted.cubes * tilted.gamma ** (begin - 1), math.inf)
     spend += weight * begin * (begin + 1) * float((np.nanmin(after, axis=0) * widths).sum())
-    spend += _judged_by_kept(tilted, largest, weight, budget, kept)
+    spend += _judged_by_kept(tilted, largest, weight, budget)
     return Lost(spend, times + tilted.first**begin / (1.0 - tilted.first))
 
 
-def _judged_by_kept(tilted: Tilted, largest: float, weight: float, budget: float, kept: int) -> float:
+def _judged_by_kept(tilted: Tilted, largest: float, weight: float, budget: float) -> float:
     """What is added where the best arm has more pulls than the n samples that are kept, by which it is judged then.
 
     The same with L of the first n samples, γ(u)ⁿ·γ(0)^(t−n) in place of γ(u)^t, and 1 where these speak for the arm.
     """
-    fine = (tilted.firsts < 1.0)[:, None] & np.isfinite(tilted.gamma)
+    kept, fine = KEPT_EXACTLY, (tilted.firsts < 1.0)[:, None] & np.isfinite(tilted.gamma)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(fine, kept * np.log(tilted.gamma), math.inf)
         falls = np.where(fine, np.log(tilted.firsts)[:, None], 0.0)
     spend, begin, last, widths = 0.0, kept + 1, kept + _DEPTH / (1.0 - tilted.first), np.diff(tilted.ends)
     while begin < last:
-        end = _next(begin, kept)
+        end = _next(begin)
         means = np.exp(np.minimum((logs + (begin - kept) * falls).min(axis=0), _LARGEST_EXPONENT))
         height = _height(tilted, means * widths, kept) + tilted.first**begin
         spend += _capped(weight * largest * (end - 1) * height, budget)
@@ -303,9 +303,9 @@ def _height(tilted: Tilted, means: Vector, samples: int) -> float:
     return min(found)
 
 
-def _next(begin: int, kept: int) -> int:
+def _next(begin: int) -> int:
     """Where the next stretch begins; one begins after the samples that are kept."""
-    return min(_STRETCH * begin, kept + 1) if begin <= kept else _STRETCH * begin
+    return min(_STRETCH * begin, KEPT_EXACTLY + 1) if begin <= KEPT_EXACTLY else _STRETCH * begin
 
 
 def _capped(height: float, budget: float) -> float:

@@ -151,7 +151,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         low, high = max(low, ends[0]), min(high, ends[1])
     if support_of(cost).cost_low >= 0 and math.isfinite(variance):
         at = limit if lattice is None else (lattice.budget + 0.5) * lattice.step
-    elif isinstance(cost, Gaussian) and (sums := gaussian_sums(cost, MOST_STATES)) is not None:
+    elif isinstance(cost, Gaussian) and (sums := _gaussian_sums(cost)) is not None:
         at, low = limit - sums[0], max(low, sums[1])
     else:
         return Estimate((low + high) / 2 if math.isfinite(high) else low, low, high, "bounds")
@@ -497,7 +497,7 @@ def enclosed_pulls(law: AnyLaw, budget: float) -> tuple[float, float] | None:
     return ends[0] * (1.0 - 1e-9), ends[1] * (1.0 + 1e-9)
 
 
-def gaussian_sums(law: Gaussian, most: int) -> tuple[float, float] | None:
+def _gaussian_sums(law: Gaussian) -> tuple[float, float] | None:
     """Σ_n E[S_n⁻]/n and E[N(0)] = exp Σ_n P(S_n ≤ 0)/n for S_n ~ N(nμ, nσ²) (Spitzer); None if too many terms matter.
 
     E[S_n⁻] = σ√n·φ(z) − nμ·Φ(−z) with z = μ√n/σ.
@@ -506,7 +506,7 @@ def gaussian_sums(law: Gaussian, most: int) -> tuple[float, float] | None:
 
     ratio = law.cost_sd / law.cost
     terms = 100.0 * ratio * ratio  # beyond, z > 10
-    if terms > most:
+    if terms > MOST_STATES:
         return None
     n = np.arange(1.0, math.ceil(terms) + 1.0)
     z = law.cost * np.sqrt(n) / law.cost_sd

@@ -253,21 +253,17 @@ def _compile(things: Things, hard: bool, reach: Reach) -> Function:
     for function in reach.functions:
         register(function)
     if where is None:
-        return _entry(things, hard, _itself, reach)
+        return _entry(things, hard, lambda cls: cls, reach)
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
     try:
-        return _entry(things, hard, _itself, reach, cache=True)
+        return _entry(things, hard, lambda cls: cls, reach, cache=True)
     except CannotCompile:
         raise
     except Exception:  # a damaged cache can fail in any way; if it was not the cache, compiling without it fails too
         shutil.rmtree(where, ignore_errors=True)
-        return _entry(things, hard, _itself, reach)
+        return _entry(things, hard, lambda cls: cls, reach)
     finally:
         numba.config.CACHE_DIR = before
-
-
-def _itself(cls: type) -> type:
-    return cls
 
 
 def _entry(things: Things, hard: bool, copy_of: Callable[[type], type], reach: Reach, **options: bool) -> Function:
@@ -372,34 +368,19 @@ def _folder(things: Things, hard: bool, reach: Reach) -> Path | None:
         return None
     key = f"{_versions()} {'hard' if hard else 'soft'} {reach.digest} {described(shape(things))}"
     try:
-        root = _root()
+        shared = os.environ.get("XDG_CACHE_HOME") or ("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
+        root = Path(os.environ.get("OUTLAY_CACHE_DIR") or f"{shared}/outlay").expanduser()
         path = root / hashlib.sha256(key.encode()).hexdigest()[:32]
         if not path.is_dir():
             path.mkdir(parents=True)
-            _forget_the_unused(root)
+            for old in root.iterdir():  # every edit of a policy leaves a folder behind
+                if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
+                    shutil.rmtree(old, ignore_errors=True)
         os.utime(path)
         with tempfile.TemporaryFile(dir=path):
             return path
-    except OSError:
+    except (OSError, RuntimeError):  # there is no home
         return None
-
-
-def _forget_the_unused(root: Path) -> None:
-    """Every edit of a policy leaves a folder behind: drop those not used for a long time."""
-    for old in root.iterdir():
-        if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _root() -> Path:
-    if chosen := os.environ.get("OUTLAY_CACHE_DIR"):
-        return Path(chosen)
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared) / "outlay"
-    try:
-        return Path.home() / ("Library/Caches/outlay" if sys.platform == "darwin" else ".cache/outlay")
-    except RuntimeError as error:
-        raise OSError("no home") from error
 
 
 @functools.cache

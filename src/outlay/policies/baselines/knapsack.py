@@ -339,13 +339,6 @@ class LPUCB(TwoBudgets):
         requests: N, likewise.
         alpha: above 0; larger explores more.
 
-    >>> policy, rng = LPUCB(budget=10.0, requests=30), np.random.default_rng(0)
-    >>> memory = policy.memory(arms=2)
-    >>> memory.observe(0, 0.1, 0.3)
-    >>> memory.observe(1, 0.6, 0.8)
-    >>> policy.choose(memory, Now(pulls=2, log_n=0.693, spent=0.7), rng)
-    0
-
     Reference: Agrawal, Devanur, "Bandits with concave rewards and convex knapsacks", EC 2014, arXiv 1402.5758.
     """
 
@@ -378,13 +371,6 @@ class LPThompson(TwoBudgets):
         budget: B; `simulate` fills it in. None: no limit.
         requests: N, likewise.
         scale: above 0; less explores less.
-
-    >>> policy, rng = LPThompson(budget=10.0, requests=30), np.random.default_rng(0)
-    >>> memory = policy.memory(arms=2)
-    >>> memory.observe(0, 0.1, 0.3)
-    >>> memory.observe(1, 0.6, 0.8)
-    >>> [policy.choose(memory, Now(pulls=2, log_n=0.693, spent=0.7), rng) for _ in range(6)]
-    [1, 0, 0, 1, 1, 1]
 
     Reference: Ferreira et al., "Online network revenue management using Thompson sampling", Operations Research (2018).
     """

@@ -215,22 +215,15 @@ class UCBBV2(UnitBounds):
             smallest = min(smallest, share(memory.belief(arm).mean_cost, self.cost_bound))
         best, top, least = 0, -math.inf, 0
         for arm in range(arms):
-            belief = memory.belief(arm)
-            score = bv2_score(belief, now.log_n, smallest, self.cost_bound, self.reward_bound)
+            belief, score = memory.belief(arm), math.inf
+            if belief.pulls > 0:
+                radius = math.sqrt(now.log_n / belief.pulls)
+                if radius < smallest:
+                    rate = share(belief.mean_reward, self.reward_bound) / share(belief.mean_cost, self.cost_bound)
+                    score = rate + (1.0 / smallest) * (1.0 + 1.0 / (smallest - radius)) * radius
             if arm == 0 or precedes(score, belief.pulls, arm, top, least, best):
                 best, top, least = arm, score, belief.pulls
         return best
-
-
-def bv2_score(belief: Belief, log_n: float, smallest: float, cost_bound: float, reward_bound: float) -> float:
-    """The score of one arm, `smallest` the λ of all."""
-    if belief.pulls == 0:
-        return math.inf
-    radius = math.sqrt(log_n / belief.pulls)
-    if radius >= smallest:
-        return math.inf
-    rate = share(belief.mean_reward, reward_bound) / share(belief.mean_cost, cost_bound)
-    return rate + (1.0 / smallest) * (1.0 + 1.0 / (smallest - radius)) * radius
 
 
 class UCBSCPlus(RisingScore, UnitBounds):
