@@ -348,7 +348,7 @@ class With(NamedTuple):
 
 @pytest.mark.parametrize("dtype", ["O", ["cost", "reward"]])
 def test_memories_that_bytes_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(transaction, "EVERY", 4)
+    monkeypatch.setattr(transaction, "SNAPSHOT_INTERVAL", 4)
     store, policy = f"sqlite:///{tmp_path}/a.db", Turns(dtype)
     for _ in range(2):
         with Campaign(["a", "b"], 99, policy, store) as campaign:

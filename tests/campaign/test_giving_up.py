@@ -13,7 +13,7 @@ import pytest
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Asked, Cancelled
-from outlay.campaign.stores.transaction import UNRECEIVED
+from outlay.campaign.stores.transaction import REASON_UNDELIVERED
 from outlay.errors import BadParameter, StoreBusy
 from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
@@ -34,7 +34,9 @@ def test_asks_that_nobody_receives_are_cancelled(tmp_path: Path, way: str, seed:
             campaign.cancel(last)
             assert campaign.status().in_flight == len(received)
         records = checked(store)
-        cancelled = {r.event.pull for r in records if isinstance(r.event, Cancelled) and r.event.reason == UNRECEIVED}
+        cancelled = {
+            r.event.pull for r in records if isinstance(r.event, Cancelled) and r.event.reason == REASON_UNDELIVERED
+        }
         asked = {record.seq for record in records if isinstance(record.event, Asked)}
         assert asked == cancelled | received | {last.id}
         assert received

@@ -23,7 +23,7 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.records import Pull, PullFilter
 from outlay.campaign.stores.base import FORKED
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.stores.transaction import UNRECEIVED, SqlLedger
+from outlay.campaign.stores.transaction import REASON_UNDELIVERED, SqlLedger
 from outlay.campaign.stores.writer import Writer, WriteRequest
 from outlay.errors import StoreBusy, StoreError
 from tests.campaign.busy import blocked
@@ -141,7 +141,7 @@ def given_up_story(folder: Path, opening: e.Open, story: list[Operation], ways: 
                 ledger.transact(())
                 replies = model.transact([command, command._replace(key=None)]) if way in DONE else []
                 lost = [r for r in replies[command.key is not None :] if isinstance(r, Pull)]
-                model.transact([e.Cancel(pull.id, UNRECEIVED) for pull in lost])
+                model.transact([e.Cancel(pull.id, REASON_UNDELIVERED) for pull in lost])
             else:
                 replies = model.transact(many)
                 assert list(map(shown, ledger.transact(many))) == list(map(shown, replies))

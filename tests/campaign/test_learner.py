@@ -309,7 +309,7 @@ def test_a_ledger_gives_the_order_and_the_choices_again(
     policy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From all events and from a snapshot, after an arm was added, one closed and samples learned from elsewhere."""
-    monkeypatch.setattr("outlay.campaign.stores.transaction.EVERY", 25)
+    monkeypatch.setattr("outlay.campaign.stores.transaction.SNAPSHOT_INTERVAL", 25)
     store, whole = f"sqlite:///{tmp_path}/one.db", Campaign(NAMES, 60.0, policy, seed=5)
 
     def steps(campaign: Campaign, part: int) -> list[str]:

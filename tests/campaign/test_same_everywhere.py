@@ -42,9 +42,9 @@ class Hand(Clock):
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every few events, and settled decisions soon forgotten: what a long campaign goes through."""
-    monkeypatch.setattr(transaction, "EVERY", 5)
+    monkeypatch.setattr(transaction, "SNAPSHOT_INTERVAL", 5)
     monkeypatch.setattr(transaction, "BYTES_PER_EVENT", 10**9)
-    monkeypatch.setattr(transaction, "KEPT", 2)
+    monkeypatch.setattr(transaction, "CACHED_PULLS", 2)
     monkeypatch.setattr(transaction, "CHUNK", 7)
 
 

@@ -24,7 +24,7 @@ from tests.campaign.stories import ALL, Operation, for_stories, openings, operat
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ledger") / "spend.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transaction, "EVERY", 16)
+        patch.setattr(transaction, "SNAPSHOT_INTERVAL", 16)
         busy(f"sqlite:///{path}")
     return path
 
@@ -60,7 +60,7 @@ def test_what_was_let_go_is_read_again(ledger: Path, monkeypatch: pytest.MonkeyP
 
 COLUMNS = [(table.name, column.name) for table in schema.metadata.sorted_tables for column in table.c]
 UNSEEN = {
-    ("event", "batch"),  # the name of a transaction, which nothing depends on
+    ("event", "transaction_id"),  # the name of a transaction, which nothing depends on
     ("snapshot", "campaign"),  # one that belongs to no campaign is of no use, and does no harm
 }
 
@@ -204,7 +204,7 @@ def test_a_policy_that_is_not_built_in(tmp_path: Path) -> None:
 
 def test_several_at_work_and_every_policy_that_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process remembers between choices is its own: snapshots do not depend on who took them."""
-    monkeypatch.setattr(transaction, "EVERY", 24)
+    monkeypatch.setattr(transaction, "SNAPSHOT_INTERVAL", 24)
     for policy in (policies.MedianRate(), policies.CatoniRate(), policies.UCBM1(1.0, 1.0, 0.0), POLICY):
         store = f"sqlite:///{tmp_path}/{type(policy).__name__}.db"
         with Campaign(["a", "b"], 1000, policy, store) as one, Campaign.open(store) as two:

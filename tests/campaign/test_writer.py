@@ -198,7 +198,7 @@ FEW = 5
 @pytest.fixture
 def slow(store: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store where every command has taken too long when it is done."""
-    monkeypatch.setattr(transaction, "HELD", -1.0)
+    monkeypatch.setattr(transaction, "MAX_SECONDS_PER_TRANSACTION", -1.0)
     return store
 
 

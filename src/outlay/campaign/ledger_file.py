@@ -207,7 +207,7 @@ class LedgerFile:
 def _add(store: str, name: str, ledger: LedgerFile) -> None:
     """Fold a ledger and write it to a store under this name, a part at a time, all in one transaction."""
     engine = connect(store, owner="import_ledger")
-    replay, batch = Replay(choosing=False), f"import-{uuid.uuid4().hex[:20]}"
+    replay, transaction_id = Replay(choosing=False), f"import-{uuid.uuid4().hex[:20]}"
     state: State | None = None
     number: int | None = None
     try:
@@ -223,7 +223,7 @@ def _add(store: str, name: str, ledger: LedgerFile) -> None:
                 assert state is not None  # noqa: S101 (there was a record)
                 try:
                     number = queries.make(connection, state) if number is None else number
-                    queries.write_now(connection, queries.Written(number, state, chunk, batch))
+                    queries.write_now(connection, queries.Written(number, state, chunk, transaction_id))
                 except (LookupError, OverflowError) as error:
                     said = f"it names a pull that was never made, or a number too large ({error})"
                     raise ledger.bad(said) from error

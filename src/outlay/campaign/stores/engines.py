@@ -24,11 +24,11 @@ SILENCE = 10.0  # seconds after which a server ends the transaction of a worker 
 _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
 # What PostgreSQL's client does to notice that the server's machine is gone: probes after so many seconds of silence.
-_ALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
-_WORDS = {"client_encoding": "utf8"}  # whatever the server's own
+_KEEPALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
+_ENCODING = {"client_encoding": "utf8"}  # whatever the server's own
 _ALLOWED = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 # How SQLAlchemy names drivers of the databases that we know; whichever is named, we use our own.
-_DRIVERS = {
+_DRIVER_BY_NAME = {
     **dict.fromkeys(["sqlite", "sqlite+pysqlite", "sqlite+aiosqlite"], "sqlite"),
     **dict.fromkeys(["postgres", "postgresql"], "postgresql+psycopg"),
     **{f"postgresql+{name}": "postgresql+psycopg" for name in ("psycopg", "psycopg2", "asyncpg", "pg8000")},
@@ -93,12 +93,12 @@ def where(engine: Engine) -> str:
     return engine.url.difference_update_query(["password", "sslpassword"]).render_as_string(hide_password=True)
 
 
-def is_sqlite(engine: Engine) -> bool:
-    """Whether it is a SQLite file."""
+def is_sqlite(engine: Engine | Connection) -> bool:
+    """Whether it is of a SQLite file."""
     return engine.dialect.name == "sqlite"
 
 
-def refusals(engine: Engine) -> tuple[type[Exception], ...]:
+def database_errors(engine: Engine) -> tuple[type[Exception], ...]:
     """What a database raises; a damaged file's own words may be no text."""
     return sa.exc.SQLAlchemyError, engine.dialect.loaded_dbapi.Error, sqlite3.Error, UnicodeError
 
@@ -139,12 +139,12 @@ def translated_errors(engine: Engine) -> Iterator[None]:
     """What the database refuses, as StoreError."""
     try:
         yield
-    except refusals(engine) as error:
+    except database_errors(engine) as error:
         text = _plain(error)
         raise (StoreBusy if text.startswith("another process") else StoreError)(f"{where(engine)}: {text}") from error
 
 
-def lost(error: Exception) -> bool:
+def is_retryable(error: Exception) -> bool:
     """Whether trying again may help: the connection is gone, or two transactions were in each other's way."""
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "sqlstate", None)
@@ -155,12 +155,12 @@ def lost(error: Exception) -> bool:
     return gone or (state is not None and state.startswith(tries))
 
 
-def is_rival(error: Exception) -> bool:
+def is_duplicate_row(error: Exception) -> bool:
     """Whether a row was there already."""
     return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
 
 
-def of_one_request(error: BaseException) -> bool:
+def blames_one_request(error: BaseException) -> bool:
     """Whether a batch failed for what was in it, so that others may fare better without it."""
     kinds = {"DataError", "IntegrityError", "InterfaceError", "NotSupportedError"}
     cause = error.__cause__ if isinstance(error, StoreError) else None
@@ -179,7 +179,7 @@ def _engine_of(url: URL, new: bool) -> Engine:
             sqlite.make_private(path)
         return _adopted(sqlite.engine_of(path))
     try:
-        engine = sa.create_engine(url, connect_args=_ALIVE | _WORDS)
+        engine = sa.create_engine(url, connect_args=_KEEPALIVE | _ENCODING)
     except ImportError:
         raise StoreError("campaigns on PostgreSQL need psycopg: pip install 'outlay[postgres]'") from None
 
@@ -207,7 +207,7 @@ def _make_or_migrate(engine: Engine) -> None:
     with engine.begin() as connection:
         if not is_sqlite(engine):
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        found = _revision(connection)  # again: somebody else may have been faster
+        found = _revision(connection)  # again: another process may have made them meanwhile
         if found is None:
             schema.make(connection)
         elif found != schema.REVISION:
@@ -215,7 +215,7 @@ def _make_or_migrate(engine: Engine) -> None:
 
 
 def _log_ahead(engine: Engine) -> None:
-    """Have a write-ahead log: a setting that stays in the file, and may be lost in a copy of it."""
+    """Have a write-ahead log: a setting that stays in the file, and may be is_retryable in a copy of it."""
     with engine.connect() as connection:  # outside of a transaction, where SQLAlchemy has no words for it
         driver: Any = connection.connection.driver_connection
         end = time.monotonic() + sqlite.BUSY
@@ -268,7 +268,7 @@ def parsed(store: object, owner: str = "Campaign") -> URL:
         url = make_url(store) if isinstance(store, str) and store.isprintable() else None
     except (sa.exc.ArgumentError, ValueError):
         url = None
-    driver = None if url is None else _DRIVERS.get(url.drivername)
+    driver = None if url is None else _DRIVER_BY_NAME.get(url.drivername)
     if url is None or driver is None or not _clean(url):
         allowed = f"None or {_ALLOWED}" if owner == "Campaign" else _ALLOWED
         raise BadParameter(owner, "store", allowed, without_password(store))

@@ -23,7 +23,7 @@ from outlay.campaign.ledger.state import Arm, Ending, PullState, State
 from outlay.campaign.ledger.validation import check_time
 from outlay.campaign.records import Found, PullFilter
 from outlay.campaign.stores import schema
-from outlay.campaign.stores.engines import where
+from outlay.campaign.stores.engines import is_sqlite, where
 from outlay.errors import BadParameter, NoCampaign, StoreError
 
 CHUNK = 2000  # events read at a time
@@ -56,8 +56,8 @@ assert schema.pull.c.keys() == ["campaign", *PullState.__struct_fields__]  # noq
 assert schema.arm.c.keys() == ["campaign", "number", *Arm.__struct_fields__]  # noqa: S101
 
 
-class StatementBatch:
-    """The statements of one transaction on a connection: each is run by the next `flush`, or at once.
+class SqliteBatch:
+    """The statements of one transaction on a connection to a SQLite file, each of which is run at once.
 
     What SQLAlchemy runs meanwhile on the same connection is in the same transaction.
     """
@@ -94,15 +94,17 @@ class StatementBatch:
         """See that all statements have been run."""
 
 
-class PostgresBatch(StatementBatch):
-    """The same with a server, to which statements go in one piece, with their values beside them.
+class PostgresBatch:
+    """The same for PostgreSQL, to which statements go in one piece, with their values beside them.
 
     psycopg's own pipeline takes twice the processor time of a lone caller, and names what it prepares by numbers, which
     behind a pool of connections may be those of another client.
     """
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
+        self.connection, self.dialect = connection, connection.dialect
+        self._words: Any = type(connection.dialect)
+        self._driver: Any = connection.connection.driver_connection
         self._pending: list[tuple[str, Values]] = []
         self._results: list[Any] = []  # of each, as libpq has it
         # What the server has parsed and planned for this connection, which is dropped where anything fails.
@@ -171,9 +173,12 @@ class PostgresBatch(StatementBatch):
         return new
 
 
-def statement_batch(connection: Connection) -> StatementBatch:
-    """The statements of one transaction on a connection, whose database it may be."""
-    return StatementBatch(connection) if _is_file(connection) else PostgresBatch(connection)
+Batch = SqliteBatch | PostgresBatch
+
+
+def statement_batch(connection: Connection) -> Batch:
+    """The statements of one transaction on a connection."""
+    return SqliteBatch(connection) if is_sqlite(connection) else PostgresBatch(connection)
 
 
 class LockedCampaign(NamedTuple):
@@ -195,23 +200,23 @@ class LockRequest(NamedTuple):
     """A campaign that is to be locked."""
 
     name: str
-    number: int | None  # in its database, where that is known
+    id: int  # in its database; 0 where that is not known
     known: int | None  # the last event that is known, if one is
     shared: bool  # whether somebody else wrote to it since the last time
 
 
-def lock(batch: StatementBatch, wanted: Sequence[LockRequest]) -> list[LockedCampaign | None]:
+def lock(batch: Batch, wanted: Sequence[LockRequest]) -> list[LockedCampaign | None]:
     """Lock campaigns, in this order; None for one that is not there.
 
     Events are read when the lock is held: from a file where there are some, and from a server, which answers all of it
     at once, where a campaign is shared. Otherwise who finds that there are some asks for them.
     """
-    connection, file = batch.connection, _is_file(batch.connection)
+    connection, file = batch.connection, is_sqlite(batch.connection)
     batch.begin()
     asked = []
     for one in wanted:
         locked = batch.execute(_lock(file), (one.name,))
-        asked.append((locked, batch.execute(_LATER, (one.number, one.known)) if one.shared and not file else None))
+        asked.append((locked, batch.execute(_LATER, (one.id, one.known)) if one.shared and not file else None))
     batch.flush()
     found: list[LockedCampaign | None] = []
     for one, (locked, later) in zip(wanted, asked, strict=True):
@@ -223,7 +228,7 @@ def lock(batch: StatementBatch, wanted: Sequence[LockRequest]) -> list[LockedCam
         if not isinstance(seq, int):
             raise damaged(connection, f"campaign {one.name!r}", "the number of its last event is none")
         if file and one.known is not None and seq > one.known:
-            later = batch.execute(_LATER, (one.number, one.known))
+            later = batch.execute(_LATER, (one.id, one.known))
         records = [_record(connection, *line) for line in (later() if later else ())]
         found.append(LockedCampaign(number, seq, its_clock, head, records))
     return found
@@ -240,7 +245,7 @@ def _lock(file: bool) -> sa.Select[Any]:
 
 def clock(connection: Connection) -> int | None:
     """What the server's clock says, one for all its workers, where there is one."""
-    return None if _is_file(connection) else connection.execute(sa.select(_SERVER_CLOCK)).scalar()
+    return None if is_sqlite(connection) else connection.execute(sa.select(_SERVER_CLOCK)).scalar()
 
 
 class Written(NamedTuple):
@@ -249,7 +254,7 @@ class Written(NamedTuple):
     campaign: int
     state: State
     records: list[e.Record]
-    batch: str  # the name of the transaction
+    transaction_id: str
 
 
 def make(connection: Connection, state: State) -> int:
@@ -260,14 +265,14 @@ def make(connection: Connection, state: State) -> int:
     return int(key[0])
 
 
-def write(batch: StatementBatch, written: Sequence[Written]) -> None:
+def write(batch: Batch, written: Sequence[Written]) -> None:
     """Write events and what they changed."""
     of_pulls, of_events, of_arms, of_campaigns = list[Values](), list[Values](), list[Values](), list[Values]()
     astuple = msgspec.structs.astuple
-    for number, state, records, name in written:
+    for number, state, records, transaction_id in written:
         touched, changed = set[int](), set[int]()
         for each in records:
-            of_events.append((number, each.seq, each.at, e.to_json(each.event), name, each.before))
+            of_events.append((number, each.seq, each.at, e.to_json(each.event), transaction_id, each.before))
             pull = each.about()
             if pull is not None:
                 touched.add(pull)
@@ -383,10 +388,12 @@ def names(connection: Connection) -> list[str]:
     return list(connection.execute(sa.select(column).order_by(column)).scalars())
 
 
-def writer_of(connection: Connection, number: int, seq: int) -> str | None:
-    """The name of the transaction that wrote an event."""
+def transaction_of(connection: Connection, number: int, seq: int) -> str | None:
+    """The id of the transaction that wrote an event."""
     table = schema.event
-    return connection.execute(sa.select(table.c.batch).where(table.c.campaign == number, table.c.seq == seq)).scalar()
+    return connection.execute(
+        sa.select(table.c.transaction_id).where(table.c.campaign == number, table.c.seq == seq)
+    ).scalar()
 
 
 def load_pulls(connection: Connection, number: int, state: State, records: Iterable[e.Record]) -> None:
@@ -539,10 +546,6 @@ def _record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) -
         title = f"{where(connection.engine)}: event {str(seq)[:20]}"
         raise StoreError(f"{title} cannot be read: a newer outlay wrote it, or it is damaged") from error
     return e.Record(seq, at, event, before)
-
-
-def _is_file(connection: Connection) -> bool:
-    return connection.dialect.name == "sqlite"
 
 
 def _answers(server: Any, count: int) -> Generator[Any, Any, list[Any]]:

@@ -118,7 +118,7 @@ event = Table(
     Column("seq", _Big, primary_key=True),
     Column("at", _Big, nullable=False),
     Column("body", Text, nullable=False),  # JSON
-    Column("batch", String(40), nullable=False),  # the transaction that wrote it
+    Column("transaction_id", String(40), nullable=False),  # of the transaction that wrote it
     Column("before", String(64), nullable=False),  # the hash of the event before it
 )
 

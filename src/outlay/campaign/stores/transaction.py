@@ -30,14 +30,14 @@ from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores import queries, sqlite
 from outlay.campaign.stores.base import Clock, Done, Listener, announce, plain, run
 from outlay.campaign.stores.engines import (
+    blames_one_request,
     connect,
-    is_rival,
+    database_errors,
+    is_duplicate_row,
+    is_retryable,
     is_sqlite,
-    lost,
-    of_one_request,
     parsed,
     read_snapshot,
-    refusals,
     translated_errors,
     where,
 )
@@ -49,17 +49,18 @@ from outlay.policies.protocol import Policy
 
 CHUNK = 2000  # events read at a time
 RETRY_FOR = 60.0  # seconds to go on trying while a server is away
-HELD = 1.0  # seconds that one transaction decides: others wait for it, and a server ends one that is silent for long
-KEPT = 10_000  # settled pulls at hand
-EVERY = 4096  # events from one snapshot to the next, at least
+# One transaction decides no longer than this: others wait for it, and a server ends one that is silent for long.
+MAX_SECONDS_PER_TRANSACTION = 1.0
+CACHED_PULLS = 10_000  # settled pulls that are kept in memory
+SNAPSHOT_INTERVAL = 4096  # events from one snapshot to the next, at least
 BYTES_PER_EVENT = 2048  # that a snapshot may cost on average
-UNRECEIVED = "nobody received it"  # why a pull is cancelled whose asker gave up
+REASON_UNDELIVERED = "nobody received it"  # of the pull of a caller who gave up
 
 
 class SqlLedger:
     """One campaign in a database; `opening` makes it where it is not there, and is None to insist that it is.
 
-    A ledger that is dropped without `close` lets go of its store when it is collected.
+    A ledger that is dropped without `close` is closed when it is garbage-collected.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class SqlLedger:
         engine = self._database.engine
         while True:
             with read_snapshot(engine) as connection:
-                chunk = list(queries.events(connection, self._cached.number, after, CHUNK))
+                chunk = list(queries.events(connection, self._cached.campaign_id, after, CHUNK))
             yield from chunk
             if len(chunk) < CHUNK:
                 return
@@ -120,14 +121,14 @@ class SqlLedger:
         while left != 0:
             most = CHUNK if left is None or wanted.tag is not None else min(CHUNK, left)
             with read_snapshot(engine) as connection:
-                found, going_on = queries.find(connection, self._cached.number, wanted._replace(after=after), most)
+                found, going_on = queries.find(connection, self._cached.campaign_id, wanted._replace(after=after), most)
             yield from found[:left]
             if going_on is None:
                 return
             left, after = None if left is None else max(0, left - len(found)), going_on
 
     def close(self) -> None:
-        """Write what waits, and let the store go; in a forked process it is not ours to let go."""
+        """Write what waits, and close the campaign; in a forked process, do nothing."""
         if self._dropped.detach() is not None:
             self._database.writer.close(self._cached)
 
@@ -137,17 +138,17 @@ _databases: dict[Key, "Database"] = {}  # that this process has open
 _registry = threading.Lock()
 
 
-def _begin_anew() -> None:
-    """In a forked process: the lock may be held by a thread that is gone. What was open stays, and is not touched."""
+def _replace_registry_lock() -> None:
+    """In a forked process: the lock may be held by a thread that does not exist there."""
     global _registry
     _registry = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_replace_registry_lock)
 
 
 def open_database(store: object, new: bool) -> "Database":
-    """The store of this address, for one campaign more; `new`, it may be made."""
+    """The store of this address, with one more campaign counted; where `new`, it may be made."""
     while True:
         key = _key(store, new)  # which has checked the address
         with _registry:
@@ -161,7 +162,7 @@ def open_database(store: object, new: bool) -> "Database":
             if key not in _databases:
                 _databases[key] = Database(engine, key)
                 return _databases[key]
-        engine.dispose()  # somebody else was faster
+        engine.dispose()  # another thread has opened it meanwhile
 
 
 def queue_depth(store: str) -> int:
@@ -180,20 +181,20 @@ def _key(store: object, new: bool) -> Key:
 
 
 class Database:
-    """A store that is open; it closes with the last campaign that is let go."""
+    """An open store; it closes with its last campaign."""
 
     def __init__(self, engine: Engine, key: Key) -> None:
         self.engine, self._key = engine, key
         self.campaigns = 1  # that use it
-        self._unanswered: str | None = None  # the name of a transaction whose COMMIT may have come to pass
+        self._uncertain_commit: str | None = None  # the transaction whose COMMIT was sent, and perhaps not answered
         self._connection: Connection | None = None
         self._file = where(engine) if is_sqlite(engine) else None
         self._turns = None if self._file is None else sqlite.FileTurns(Path(self._file))
-        self._me, self._batches = uuid.uuid4().hex[:20], count()
-        self.writer: Writer[CachedLedger] = Writer(self._serve, self._leave, where(engine))
+        self._writer_id, self._transaction_numbers = uuid.uuid4().hex[:20], count()
+        self.writer: Writer[CachedLedger] = Writer(self._group_by_campaign, self._close_campaign, where(engine))
 
-    def _leave(self, cached: "CachedLedger") -> bool:
-        """One campaign less; True where it was the last, and all is let go."""
+    def _close_campaign(self, cached: "CachedLedger") -> bool:
+        """Close a campaign, and the store with the last one: then True."""
         cached.closed = True
         cached.forget()
         with _registry:
@@ -208,52 +209,60 @@ class Database:
             self._turns.close()
         return True
 
-    def _serve(self, requests: list[WriteRequest["CachedLedger"]]) -> None:
-        """One transaction for all; but one for each who opened the same campaign again, and knows it for himself."""
-        of_each: dict[CachedLedger, list[WriteRequest[CachedLedger]]] = {}
-        for request in requests:
-            of_each.setdefault(request.campaign, []).append(request)
-        rounds: list[dict[str, CampaignBatch]] = []
-        for cached, theirs in of_each.items():
-            free = next((batches for batches in rounds if cached.name not in batches), None)
-            if free is None:
-                rounds.append(free := {})
-            free[cached.name] = CampaignBatch(cached, theirs)
-        for batches in rounds:
+    def _group_by_campaign(self, waiting: list[WriteRequest["CachedLedger"]]) -> None:
+        """Write all requests in one transaction; where a campaign is open more than once here, in as many passes."""
+        by_campaign: dict[CachedLedger, list[WriteRequest[CachedLedger]]] = {}
+        for request in waiting:
+            by_campaign.setdefault(request.campaign, []).append(request)
+        passes: list[dict[str, CampaignBatch]] = []
+        for cached, requests in by_campaign.items():
+            slot = next((batches for batches in passes if cached.name not in batches), None)
+            if slot is None:
+                passes.append(slot := {})
+            slot[cached.name] = CampaignBatch(cached, requests)
+        for batches in passes:
             # In the same order everywhere, so that no two processes wait for each other.
-            self._serve_all(sorted(batches.values(), key=lambda one: (one.cached.id or 0, one.cached.name)))
+            self._commit_or_split(sorted(batches.values(), key=lambda one: (one.cached.campaign_id, one.cached.name)))
 
-    def _serve_all(self, batches: list["CampaignBatch"]) -> None:
-        """One transaction; where something fails that is no fault of the store, one for each request."""
+    def _commit_or_split(self, batches: list["CampaignBatch"]) -> None:
+        """One transaction; where it fails for what is in it, and not for the store, one for each request."""
         try:
-            self._transact_patiently(batches)
+            self._commit_with_retry(batches)
         except BaseException as error:  # everyone in the batch must hear of it; the thread goes on
             for batch in batches:
                 batch.refuse(error)
             each = [(batch.cached, request) for batch in batches for request in batch.requests]
-            if len(each) > 1 and of_one_request(error):
+            if len(each) > 1 and blames_one_request(error):
                 for cached, request in each:
                     request.error = None
-                    self._serve_all([CampaignBatch(cached, [request])])
+                    self._commit_or_split([CampaignBatch(cached, [request])])
             return
         for batch in batches:
             if batch.error is None:
                 batch.answer()
 
-    def _transact_patiently(self, batches: list["CampaignBatch"]) -> None:
-        """`_transact`, tried again while a server is away or others are in the way, never done twice."""
+    def _commit_with_retry(self, batches: list["CampaignBatch"]) -> None:
+        """Try again while a server is away or other transactions are in the way.
+
+        After a lost COMMIT, look for our transaction id in the ledger: where it is there, all of the batch was
+        committed, and nothing is written again; where it is not, nothing was.
+        """
         deadline = time.monotonic() + RETRY_FOR
         pause = 0.05
-        self._unanswered = None
+        self._uncertain_commit = None
         while True:
-            opening = any(batch.cached.id is None for batch in batches)
+            opening = any(not batch.cached.campaign_id for batch in batches)
             try:
-                self._transact(batches)
+                self._commit_once(batches)
                 return
-            except refusals(self.engine) as error:
+            except database_errors(self.engine) as error:
                 self._forget(batches)
-                rivalled = opening and is_rival(error)  # somebody opened the campaign at the same moment
-                if is_sqlite(self.engine) or not (lost(error) or rivalled) or time.monotonic() > deadline:
+                opened_elsewhere = opening and is_duplicate_row(error)  # at the same moment
+                if (
+                    is_sqlite(self.engine)
+                    or not (is_retryable(error) or opened_elsewhere)
+                    or time.monotonic() > deadline
+                ):
                     with translated_errors(self.engine):
                         raise
                 time.sleep(pause)
@@ -262,25 +271,28 @@ class Database:
                 self._forget(batches)
                 raise
 
-    def _transact(self, batches: list["CampaignBatch"]) -> None:
+    def _commit_once(self, batches: list["CampaignBatch"]) -> None:
         if self._connection is None:
             self._connection = self.engine.connect()
         statements = statement_batch(self._connection)
-        name = f"{self._me}-{next(self._batches):x}"
+        transaction_id = f"{self._writer_id}-{next(self._transaction_numbers):x}"
         if self._turns is not None:  # several processes may share a file; a server has an order of its own
             self._turns.begin()
         try:
             found = queries.lock(statements, [batch.cached.lock_request for batch in batches])
-            if not self._is_kept(batches, found):
-                self._unanswered = None
+            if not self._was_committed(batches, found):
+                self._uncertain_commit = None
                 written = []
                 for batch, there in zip(batches, found, strict=True):
-                    batch.decide(self._connection, there, name, HELD / len(batches))
+                    batch.run_commands(
+                        self._connection, there, transaction_id, MAX_SECONDS_PER_TRANSACTION / len(batches)
+                    )
                     if batch.error is None and batch.done is not None and batch.done.records:
                         batch.cached.keep_snapshot(self._connection)
-                        written.append(Written(batch.cached.number, batch.cached.known(), batch.done.records, name))
+                        state, records = batch.cached.known(), batch.done.records
+                        written.append(Written(batch.cached.campaign_id, state, records, transaction_id))
                 if written:
-                    self._unanswered = name
+                    self._uncertain_commit = transaction_id
                     queries.write(statements, written)
             if self._file is not None and sqlite.identity(self._file) != self._key[2]:  # nobody would find it
                 raise StoreError(f"{self._file} was removed or replaced while it was open: open the campaign anew")
@@ -292,22 +304,23 @@ class Database:
         if self._connection.in_transaction():  # which has ended, also in SQLAlchemy's eyes
             self._connection.commit()
 
-    def _is_kept(self, batches: list["CampaignBatch"], found: Sequence[LockedCampaign | None]) -> bool:
-        """Whether the batch whose COMMIT was not answered is in the ledger: all of it is, or nothing."""
-        if self._unanswered is None or self._connection is None:
+    def _was_committed(self, batches: list["CampaignBatch"], found: Sequence[LockedCampaign | None]) -> bool:
+        """Whether the transaction whose COMMIT was not answered is in the ledger."""
+        if self._uncertain_commit is None or self._connection is None:
             return False
         for batch, there in zip(batches, found, strict=True):
             if there is not None and batch.done is not None and batch.done.records:
-                return queries.writer_of(self._connection, there.id, batch.done.records[0].seq) == self._unanswered
+                seq = batch.done.records[0].seq
+                return queries.transaction_of(self._connection, there.id, seq) == self._uncertain_commit
         return False
 
     def _forget(self, batches: list["CampaignBatch"]) -> None:
-        """Drop what is known: the ledger knows better."""
+        """Drop the cached state: it is read from the ledger again."""
         for batch in batches:
             batch.cached.forget()
         if self._connection is not None:
-            if self._file is not None:  # or a cursor that an error holds on to would hold on to the file's lock
-                with suppress(*refusals(self.engine)):  # it is closed all the same
+            if self._file is not None:  # else a cursor that the error refers to would keep the file locked
+                with suppress(*database_errors(self.engine)):  # it is closed all the same
                     self._connection.connection.rollback()
             self._connection.invalidate()
             self._connection.close()
@@ -315,28 +328,30 @@ class Database:
 
 
 class CampaignBatch:
-    """What a transaction brings for one campaign: the requests of its callers, and what they come to."""
+    """The requests for one campaign in a transaction, and their outcome."""
 
     def __init__(self, cached: "CachedLedger", requests: list[WriteRequest["CachedLedger"]]) -> None:
         self.cached = cached
-        # Asks last, when most is known; and after all, who was served in part.
+        # Asks after tells, so that they know more; requests that were served in part come last.
         self.requests = sorted(requests, key=lambda one: (bool(one.replies), isinstance(next(iter(one.left), 0), Ask)))
         self.cancelled = list(cached.undelivered)
         self.done: Done | None = None
         self.taken: list[tuple[WriteRequest[CachedLedger], Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
 
-    def decide(self, connection: Connection, found: LockedCampaign | None, by: str, seconds: float) -> None:
-        """Decide for those who still wait; what is wrong with this campaign is its callers' affair alone."""
+    def run_commands(
+        self, connection: Connection, found: LockedCampaign | None, transaction_id: str, seconds: float
+    ) -> None:
+        """Decide the commands of those who still wait; what is wrong with this campaign only its callers hear of."""
         self.error, self.done = None, None
         until = time.monotonic() + seconds
         try:
-            self.cached.catch_up(connection, found, by)
+            self.cached.catch_up(connection, found, transaction_id)
             self.taken = [(request, request.left) for request in self.requests]
-            commands: list[Command] = [Cancel(number, UNRECEIVED) for number in self.cancelled]
+            commands: list[Command] = [Cancel(number, REASON_UNDELIVERED) for number in self.cancelled]
             for _, part in self.taken:
                 commands += part
-            self.done = self.cached.decide(connection, commands, until)
+            self.done = self.cached.run_commands(connection, commands, until)
         except OutlayError as error:
             self.refuse(error)
 
@@ -359,7 +374,7 @@ class CampaignBatch:
 
 
 class CachedLedger:
-    """What is known of a campaign: a state that follows the ledger. Only the writer's thread touches it."""
+    """The cached state of a campaign, which follows the ledger. Only the writer's thread touches it."""
 
     def __init__(self, name: str, opening: Open | None, policy: Policy | None, clock: Clock | None) -> None:
         self.name, self._policy = name, policy
@@ -368,50 +383,45 @@ class CachedLedger:
         self.closed = False
         self.undelivered: list[int] = []  # pulls that nobody received, to be cancelled with the next batch
         self.listeners: list[Listener] = []
-        self.id: int | None = None
+        self.campaign_id = 0  # in its database; 0 until it is found or made there
         self.shared = False  # whether somebody else had written to it, the last time
         self.state: State | None = None
         self._server_time: int | None = None  # what the server's clock said, where it has one
-        self._snapshot, self._every = 0, EVERY
+        self._snapshot, self._every = 0, SNAPSHOT_INTERVAL
         self._news: list[Record] = []  # that the listeners have not heard of
 
     @property
     def lock_request(self) -> LockRequest:
         """What there is to say where it is to be locked."""
-        return LockRequest(self.name, self.id, self.seq or None, self.shared and self.seq > 0)
+        return LockRequest(self.name, self.campaign_id, self.seq or None, self.shared and self.seq > 0)
 
     @property
     def seq(self) -> int:
         """The last event that is known; 0 where none is."""
         return 0 if self.state is None else self.state.seq
 
-    @property
-    def number(self) -> int:
-        """The campaign's number in its database."""
-        assert self.id is not None  # noqa: S101 (it was found or made at the start)
-        return self.id
-
     def known(self) -> State:
         """The state."""
         assert self.state is not None  # noqa: S101 (it was found or made in this transaction)
         return self.state
 
-    def catch_up(self, connection: Connection, found: LockedCampaign | None, by: str) -> None:
+    def catch_up(self, connection: Connection, found: LockedCampaign | None, transaction_id: str) -> None:
         """Fold in what others wrote to the campaign, which is locked; open it, if it is new."""
         if found is None:
-            self._open(connection, by)
+            self._open(connection, transaction_id)
             return
-        another, self.id, self._server_time = self.id not in (None, found.id), found.id, found.clock
+        another = self.campaign_id not in (0, found.id)
+        self.campaign_id, self._server_time = found.id, found.clock
         self.shared = 0 < self.seq < found.seq
         if self.shared and not found.records:
-            found = found._replace(records=list(queries.events(connection, self.number, self.seq)))
+            found = found._replace(records=list(queries.events(connection, self.campaign_id, self.seq)))
         if self.state is not None and (another or not found.continues(self.state.seq, self.state.head)):
             what = "was set back: its ledger had %d events that are not all there any more, and now has %d"
             log(logging.ERROR, self.name, f"{what}; it is read anew", self.state.seq, found.seq)
             self.forget()
         if self.state is None:
             self._load_snapshot(connection)
-            self._fold(queries.events(connection, self.number, self.seq))
+            self._fold(queries.events(connection, self.campaign_id, self.seq))
             if self.seq == found.seq:
                 self.keep_snapshot(connection)  # also where nobody writes any more: it is folded once
         elif self.shared:
@@ -420,10 +430,10 @@ class CachedLedger:
         if self.seq < found.seq:
             raise StoreError(f"{where(connection.engine)}: events of campaign {self.name!r} are missing")
 
-    def decide(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
+    def run_commands(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
         """What the commands come to, those that can be decided until then."""
         state = self.known()
-        queries.load_pulls_for(connection, self.number, state, commands)
+        queries.load_pulls_for(connection, self.campaign_id, state, commands)
         done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
         self._news += done.records
         return done
@@ -435,36 +445,36 @@ class CachedLedger:
             return
         body = snapshot.dump(state)
         if body is not None:
-            queries.keep_snapshot(connection, self.number, state.seq, body, self._snapshot)
-            self._every = max(EVERY, len(body) // BYTES_PER_EVENT)
+            queries.keep_snapshot(connection, self.campaign_id, state.seq, body, self._snapshot)
+            self._every = max(SNAPSHOT_INTERVAL, len(body) // BYTES_PER_EVENT)
         self._snapshot = state.seq
 
     def tidy(self) -> None:
-        """Let go of settled pulls when they are many, and tell the listeners what has been kept."""
+        """Forget settled pulls when they are many, and tell the listeners what has been written."""
         state, news = self.state, self._news
-        if state is not None and len(state.pulls) > len(state.pending) + KEPT:
+        if state is not None and len(state.pulls) > len(state.pending) + CACHED_PULLS:
             state.forget_settled()
         self._news = []
         announce(self.name, self.listeners, news)
 
     def forget(self) -> None:
-        """Drop what is known: the ledger knows better."""
-        self.state, self._snapshot, self._every, self._news = None, 0, EVERY, []
+        """Drop the cached state: it is read from the ledger again."""
+        self.state, self._snapshot, self._every, self._news = None, 0, SNAPSHOT_INTERVAL, []
 
-    def _open(self, connection: Connection, by: str) -> None:
+    def _open(self, connection: Connection, transaction_id: str) -> None:
         if self._opening is None:
             raise NoCampaign(f"{where(connection.engine)} has no campaign {self.name!r}")
         now = self._clock.now(queries.clock(connection))
         self.state, records, _ = step(None, self._opening, now, self._policy)
-        self.id = queries.make(connection, self.state)
-        queries.write_now(connection, Written(self.id, self.state, records, by))
+        self.campaign_id = queries.make(connection, self.state)
+        queries.write_now(connection, Written(self.campaign_id, self.state, records, transaction_id))
 
     def _load_snapshot(self, connection: Connection) -> None:
         """Start from the newest snapshot that can be used, if there is one."""
-        for seq, body in queries.snapshots(connection, self.number):
+        for seq, body in queries.snapshots(connection, self.campaign_id):
             self.state = snapshot.load(body, self._policy)
             if self.state is not None:
-                self._snapshot, self._every = seq, max(EVERY, len(body) // BYTES_PER_EVENT)
+                self._snapshot, self._every = seq, max(SNAPSHOT_INTERVAL, len(body) // BYTES_PER_EVENT)
                 return
 
     def _fold(self, records: Iterable[Record]) -> None:
