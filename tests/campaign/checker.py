@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from outlay.campaign.ledger.allocate import admissible, choose, propensity, reservation
+from outlay.campaign.ledger.allocate import admissible, choose, estimated_propensity, reservation
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import NOTHING, Amended, Asked, Expired, Record, Told, from_json, link
 from outlay.campaign.ledger.state import State
@@ -62,8 +62,12 @@ def folded(records: list[Record], choices: bool) -> State:
             assert state is not None
             arms = admissible(state)
             arm, by_chance = choose(state, arms, record.seq)
-            odds = propensity(state, arm, arms, record.seq) if by_chance else None
-            assert (arm, reservation(state, state.arms[arm]), odds) == (event.arm, event.reserved, event.propensity)
+            chance = estimated_propensity(state, arm, arms, record.seq) if by_chance else None
+            assert (arm, reservation(state, state.arms[arm]), chance) == (
+                event.arm,
+                event.reserved,
+                event.propensity,
+            )
         state = apply(state, record)
     assert state is not None
     return state

@@ -17,7 +17,7 @@ def never_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only who is woken asks again."""
     monkeypatch.setattr(waiting, "SHORTEST", 1e6)
     monkeypatch.setattr(waiting, "LONGEST", 1e6)
-    monkeypatch.setattr("outlay.campaign.ledger.allocate.A_WHILE", 1e6)
+    monkeypatch.setattr("outlay.campaign.ledger.allocate.MAX_RETRY_SECONDS", 1e6)
 
 
 def in_queue(campaign: Campaign, wanted: int) -> None:
@@ -138,7 +138,7 @@ def test_those_who_opened_the_same_store_wake_each_other(
         first = asked(one)
         if not spelling:
             monkeypatch.setattr(waiting, "SHORTEST", 1e6)
-            monkeypatch.setattr("outlay.campaign.ledger.allocate.A_WHILE", 1e6)
+            monkeypatch.setattr("outlay.campaign.ledger.allocate.MAX_RETRY_SECONDS", 1e6)
         thread, got = waiter(b)
         one.tell(first, 1, 1)
         thread.join()

@@ -62,8 +62,8 @@ class Reasons(msgspec.Struct, frozen=True):
 def explanation_of(state: State, arm: int | None) -> Explanation:
     """What the next choice would be made by, copied."""
     spent = state.unit.amount(state.counted)
-    open_arms = admissible(state) or range(len(state.arms))
-    inputs = learner_of(state).inputs(open_arms, state.under_way, spent, state.used_now)
+    allowed_arms = admissible(state) or range(len(state.arms))
+    inputs = learner_of(state).inputs(allowed_arms, state.under_way, spent, state.used_now)
     names, samples = zip(*((each.name, each.samples) for each in state.arms), strict=True)
     return Explanation(arm, inputs, names, state.terms.policy["name"], samples)
 

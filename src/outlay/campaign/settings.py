@@ -9,10 +9,10 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from outlay import __version__, policies
-from outlay.campaign.ledger.allocate import in_seconds
 from outlay.campaign.ledger.decide import unknown_arm
 from outlay.campaign.ledger.events import (
     DEFAULT,
+    FORMAT,
     Amount,
     ArmTerms,
     Ask,
@@ -42,7 +42,7 @@ from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
-from outlay.text import listed, one_of
+from outlay.text import in_seconds, listed, one_of
 from outlay.usercode import instead_of_class
 
 MOST_TAGS, LONGEST_TAG = 8, 64
@@ -110,6 +110,7 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
         timezone=s.timezone,
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
+        format=FORMAT,
     )
 
 

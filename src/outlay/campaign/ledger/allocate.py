@@ -1,4 +1,4 @@
-"""What an ask comes to: the pull of its key, a new one, not now, or the end; who names the arm, what is set aside."""
+"""What an ask leads to: the pull of its key, a new pull, NotNow or the end; who chooses the arm, what is reserved."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,19 +6,20 @@ from typing import Protocol
 from outlay import __version__
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.learner import EventRandom, Learner, UnderWay
-from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, State
-from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OutlayError, PullOver
+from outlay.campaign.ledger.windows import MICROS
+from outlay.errors import CampaignConflict, NothingTold, NotNow, OutlayError, PullOver
+from outlay.text import in_seconds
 
-A_WHILE = 1.0  # seconds after which to ask again, at most
+MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.01, 1.0  # after which to ask again
 Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
 
 
-class Namer(Protocol):
+class Chooser(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
     def choose(
-        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int, /
+        self, allowed_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int, /
     ) -> int:
         """One of the open arms."""
 
@@ -26,8 +27,8 @@ class Namer(Protocol):
         """Refuse another arm where it cannot take one."""
 
 
-def ask(state: State, command: e.Ask, now: int, by: Namer | None) -> Decided:
-    """Name an arm and set money aside for it; `by` names it in place of the campaign's own policy."""
+def ask(state: State, command: e.Ask, now: int, chooser: Chooser | None) -> Decided:
+    """Name an arm and set money aside for it; `chooser` names it in place of the campaign's own policy."""
     if command.key is not None and command.key in state.keys:
         pull = state.pulls[state.keys[command.key]]
         if pull.ttl != command.ttl:
@@ -40,45 +41,57 @@ def ask(state: State, command: e.Ask, now: int, by: Namer | None) -> Decided:
         return [], None
     if state.ended:
         return _fall_back(state, command, now)
-    _refuse_for_now(state, now)
-    if state.over:  # of requests there may be fewer than there were
+    _check_can_name(state, now)
+    if state.over:  # set_requests may have lowered the limit while pulls were under way
         return [e.Exhausted()], None
     arms = admissible(state)
-    if not arms and (len(state.pending) > state.carried or (state.pending and throttled_arms(state))):
-        raise _not_now(state, now, _busy(state))
-    if not arms and (waiting := [state.arms[i].name for i in sorted(throttled_arms(state)) if state.arms[i].enabled]):
-        raise NothingTold(waiting)
-    if not arms and affordable(state) and state.fallback is None:
-        raise _not_now(state, now, "only disabled arms fit what is left of the budget")
     if not arms:
+        if reason := _why_no_arm(state, now):
+            raise reason
         return [e.Exhausted()], None
     seq = state.seq + 1
-    arm, by_chance = choose(state, arms, seq, by)
-    odds = propensity(state, arm, arms, seq) if by_chance and by is None else None
-    return [_asked(state, command, now, arm, reservation(state, state.arms[arm]), odds)], seq
+    arm, by_chance = choose(state, arms, seq, chooser)
+    propensity = estimated_propensity(state, arm, arms, seq) if by_chance and chooser is None else None
+    return [_asked(state, command, now, arm, reservation(state, state.arms[arm]), propensity)], seq
 
 
-def next_window(state: State, now: int) -> NotNow | None:
+def _why_no_arm(state: State, now: int) -> NotNow | NothingTold | None:
+    """What to raise where no arm can be named for now; None where none ever can, and the budget is exhausted."""
+    throttled = throttled_arms(state)
+    if throttled and state.pending:
+        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
+        untold = " or untold" if state.unreported else ""
+        return _retry_later(state, now, f"{first} are under way{untold}, and first_pulls is {most}")
+    if len(state.pending) > state.carried:
+        return _retry_later(state, now, "what is left of the budget is set aside for pulls under way")
+    if waiting := [state.arms[i].name for i in sorted(throttled) if state.arms[i].enabled]:
+        return NothingTold(waiting)
+    if affordable(state) and state.fallback is None:
+        return _retry_later(state, now, "only disabled arms fit what is left of the budget")
+    return None
+
+
+def retry_next_window(state: State, now: int) -> NotNow | None:
     """When to ask again where a campaign has ended for this window alone; None where it has ended."""
     if state.window_end is None or state.archived or state.ended != "exhausted":
         return None
     reason = f"budget or requests of this {state.terms.window} are used up in campaign {state.name!r}"
-    return NotNow(reason, max(0.01, (state.window_end - now) / 1e6))
+    return NotNow(reason, max(MIN_RETRY_SECONDS, (state.window_end - now) / MICROS))
 
 
-def choose(state: State, open_arms: Sequence[int], seq: int, by: Namer | None = None) -> tuple[int, bool]:
-    """The arm that is named in the event `seq`, by the policy or by `by`, and whether chance had a part in it."""
+def choose(state: State, allowed_arms: Sequence[int], seq: int, chooser: Chooser | None = None) -> tuple[int, bool]:
+    """The arm that is named in the event `seq`, by the policy or by `chooser`, and whether chance had a part in it."""
     stream = EventRandom(state.terms.seed, seq)
-    return _named(state, by or learner_of(state), open_arms, stream), stream.used
+    return _named(state, chooser or learner_of(state), allowed_arms, stream), stream.used
 
 
-def propensity(state: State, arm: int, open_arms: Sequence[int], seq: int) -> float | None:
+def estimated_propensity(state: State, arm: int, allowed_arms: Sequence[int], seq: int) -> float | None:
     """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
     draws, learner = state.terms.propensity_draws, state.learner
     if not draws or learner is None:
         return None
     streams = (EventRandom(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(_named(state, learner, open_arms, stream) == arm for stream in streams)
+    agreed = sum(_named(state, learner, allowed_arms, stream) == arm for stream in streams)
     return (1 + agreed) / (1 + draws)
 
 
@@ -91,7 +104,7 @@ def learner_of(state: State) -> Learner:
 
 
 def admissible(state: State) -> Sequence[int]:
-    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their dearest."""
+    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their maximum cost."""
     waiting = throttled_arms(state)
     if not state.disabled and not waiting:
         return affordable(state)
@@ -110,11 +123,11 @@ def throttled_arms(state: State) -> set[int]:
     arms, counts = state.arms, state.under_way
     if state.unreported and (not state.max_cost_seen or state.terms.expiry == "release"):
         counts = {i: counts.get(i, 0) + state.unreported.get(i, 0) for i in {**counts, **state.unreported}}
-    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _told(arms[i])}
+    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _has_known_cost(arms[i])}
 
 
 def affordable(state: State) -> Sequence[int]:
-    """The arms that fit what is left of the budget at their dearest; outside of hard mode, all."""
+    """The arms that fit what is left of the budget at their maximum cost; outside of hard mode, all."""
     if state.terms.mode != "hard":
         return range(len(state.arms))
     left = state.left
@@ -130,7 +143,7 @@ def reservation(state: State, arm: Arm) -> int:
     """
     if arm.max_cost is not None:
         return arm.max_cost
-    if _told(arm):
+    if _has_known_cost(arm):
         return arm.max_cost_seen + -(-arm.max_cost_seen // arm.cost_reports)
     if state.terms.reservation is not None:
         return state.terms.reservation
@@ -139,26 +152,13 @@ def reservation(state: State, arm: Arm) -> int:
     return state.max_cost_seen
 
 
-def check_some_arm_fits(opening: e.Opened) -> None:
-    """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
-    terms, budget = opening.terms, opening.budget
-    if terms.mode != "hard":
-        return
-    unknown = budget if terms.reservation is None else terms.reservation
-    least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
-    if least > budget:
-        unit = Unit.named(terms.unit)
-        allowed = f"≥ {unit.shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
-        raise BadParameter("Campaign", "budget", allowed, unit.amount(budget))
-
-
-def _told(arm: Arm) -> bool:
+def _has_known_cost(arm: Arm) -> bool:
     """Whether costs that were told say what a pull may cost: nothing, of a call that failed perhaps, does not."""
     return arm.max_cost_seen > 0
 
 
-def _named(state: State, by: Namer, open_arms: Sequence[int], stream: EventRandom) -> int:
-    return by.choose(open_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
+def _named(state: State, chooser: Chooser, allowed_arms: Sequence[int], stream: EventRandom) -> int:
+    return chooser.choose(allowed_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
 
 
 def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
@@ -166,15 +166,21 @@ def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
     arm = state.fallback
     if arm is None or (state.requests is not None and state.served >= state.requests):
         return [], None
-    _refuse_now(state, now)
+    _check_not_paused_or_full(state, now)
     # Nothing is taken from the budget: what is noted is what it counts for if it is not told.
-    known = state.arms[arm].max_cost is not None or _told(state.arms[arm])
+    known = state.arms[arm].max_cost is not None or _has_known_cost(state.arms[arm])
     reserved = reservation(state, state.arms[arm]) if known else state.terms.reservation or 0
     return [_asked(state, command, now, arm, reserved, fallback=True)], state.seq + 1
 
 
 def _asked(
-    state: State, command: e.Ask, now: int, arm: int, reserved: int, odds: float | None = None, fallback: bool = False
+    state: State,
+    command: e.Ask,
+    now: int,
+    arm: int,
+    reserved: int,
+    propensity: float | None = None,
+    fallback: bool = False,
 ) -> e.Asked:
     ttl = state.terms.ttl if command.ttl is None else command.ttl
     return e.Asked(
@@ -184,50 +190,34 @@ def _asked(
         command.key,
         command.ttl,
         None if ttl is None else now + ttl,
-        odds,
+        propensity,
         command.tags,
         command.metadata,
         fallback,
     )
 
 
-def _refuse_for_now(state: State, now: int) -> None:
+def _check_can_name(state: State, now: int) -> None:
     """Raise NotNow where the campaign has not ended and yet no arm can be named."""
-    _refuse_now(state, now)
+    _check_not_paused_or_full(state, now)
     if not any(arm.enabled for arm in state.arms):
-        raise _not_now(state, now, f"every arm of campaign {state.name!r} is disabled")
+        raise _retry_later(state, now, f"every arm of campaign {state.name!r} is disabled")
     if state.left < 0:
-        raise _not_now(state, now, "what is left of the budget is set aside for pulls under way")
+        raise _retry_later(state, now, "what is left of the budget is set aside for pulls under way")
 
 
-def _refuse_now(state: State, now: int) -> None:
+def _check_not_paused_or_full(state: State, now: int) -> None:
     """The same for what refuses a fallback, too."""
     under_way, most = len(state.pending), state.terms.max_in_flight
     if state.paused:
-        raise _not_now(state, now, f"campaign {state.name!r} is paused")
+        raise _retry_later(state, now, f"campaign {state.name!r} is paused")
     if most is not None and under_way >= most:
-        raise _not_now(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
+        raise _retry_later(state, now, f"{under_way} pulls are under way, and max_in_flight is {most}")
     if state.requests is not None and state.used_now >= state.requests and under_way > state.carried:
-        raise _not_now(state, now, f"all that is left of {state.requests:,} requests is under way")
+        raise _retry_later(state, now, f"all that is left of {state.requests:,} requests is under way")
 
 
-def _busy(state: State) -> str:
-    """Why no arm can be named while pulls are under way."""
-    if throttled_arms(state):
-        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
-        return f"{first} are under way{' or untold' if state.unreported else ''}, and first_pulls is {most}"
-    return "what is left of the budget is set aside for pulls under way"
-
-
-def _not_now(state: State, now: int, reason: str) -> NotNow:
-    first = min((d.expires for d in state.pending.values() if d.expires is not None), default=now + 10**9)
-    return NotNow(reason, min(A_WHILE, max(0.01, (first - now) / 1e6)))
-
-
-def in_seconds(micros: int | None) -> str:
-    """A time span for a message.
-
-    >>> in_seconds(90_000_000), in_seconds(None)
-    ('90 s', 'none')
-    """
-    return "none" if micros is None else f"{micros / 1e6:g} s"
+def _retry_later(state: State, now: int, reason: str) -> NotNow:
+    expiries = [pull.expires for pull in state.pending.values() if pull.expires is not None]
+    seconds = (min(expiries) - now) / MICROS if expiries else MAX_RETRY_SECONDS
+    return NotNow(reason, min(MAX_RETRY_SECONDS, max(MIN_RETRY_SECONDS, seconds)))

@@ -9,10 +9,17 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import Decided, Namer, admissible, ask, check_some_arm_fits, choose, learner_of
+from outlay.campaign.ledger.allocate import Chooser, Decided, admissible, ask, choose, learner_of
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.state import PullState, State
-from outlay.campaign.ledger.validation import MOST_ARMS, MOST_REWARD, check_arm, check_opening, check_requests
+from outlay.campaign.ledger.validation import (
+    MOST_ARMS,
+    MOST_REWARD,
+    check_arm,
+    check_opening,
+    check_requests,
+    check_some_arm_fits,
+)
 from outlay.campaign.ledger.windows import bounds, renewal
 from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 from outlay.policies.protocol import Policy
@@ -21,11 +28,10 @@ MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole n
 MOST_NAMED = 20  # arms in a message
 
 
-def decide(state: State | None, command: e.Command, now: int, by: Namer | None = None) -> Decided:
+def decide(state: State | None, command: e.Command, now: int, chooser: Chooser | None = None) -> Decided:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
-    `by` chooses in place of the campaign's own policy when choices are made again; how likely they were is then not
-    estimated.
+    `chooser` stands in for the campaign's own policy where choices are made again; propensities are then not estimated.
     """
     if isinstance(command, e.Open):
         return _open(state, command, now)
@@ -35,7 +41,7 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
         case e.ExpirePulls():
             return _expire_pulls(state, now)
         case e.Ask():
-            return ask(state, command, now, by)
+            return ask(state, command, now, chooser)
         case e.Tell():
             return _tell(state, command)
         case e.Cancel():
@@ -56,7 +62,7 @@ def decide(state: State | None, command: e.Command, now: int, by: Namer | None =
             same = state.forecast == state.used + command.requests
             return [] if same else [e.Expected(command.requests)], None
         case e.AddArm():
-            return _add_arm(state, command, by)
+            return _add_arm(state, command, chooser)
         case e.DisableArm():
             index = _arm_index(state, "disable_arm", command.arm)
             return [e.Disabled(index)] if state.arms[index].enabled else [], None
@@ -245,7 +251,7 @@ def _set_requests(state: State, command: e.SetRequests) -> Decided:
     return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
 
 
-def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
+def _add_arm(state: State, command: e.AddArm, chooser: Chooser | None) -> Decided:
     """Another arm; the same again is none."""
     index = state.indices.get(command.arm.name)
     check_arm("add_arm", command.arm)
@@ -259,7 +265,7 @@ def _add_arm(state: State, command: e.AddArm, by: Namer | None) -> Decided:
         raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
-    (by or learner_of(state)).check_wider()
+    (chooser or learner_of(state)).check_wider()
     return [e.Added(command.arm)], None
 
 

@@ -35,7 +35,9 @@ class Settings(NamedTuple):
 DEFAULT = Settings()
 SEPARATOR = "\u2063"  # between a key and the number of one of many asks: no key of a user can hold it
 MOST_AT_ONCE = 10_000  # asks or tells in one call
-FORMAT = 1  # of the events and of the rules that they follow; a ledger keeps the one that it was opened with
+# Of the events and of the rules of money; a ledger keeps the one that it was opened with. To change a rule later, add a
+# term whose default is the old rule; or raise FORMAT, which new campaigns record, and branch on `state.terms.format`.
+FORMAT = 1
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=str.lower):
@@ -72,7 +74,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     window: Window | None = None  # after which budget and requests begin anew
     timezone: str = "UTC"  # in which days begin
     fallback: str | None = None  # the arm that is named, outside the budget, once that is spent
-    format: int = 1
+    format: int = 1  # FORMAT, as it was when the campaign was opened
 
 
 class Opened(Event, frozen=True):

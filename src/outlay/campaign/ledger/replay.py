@@ -7,7 +7,7 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import Namer, admissible, choose
+from outlay.campaign.ledger.allocate import Chooser, admissible, choose
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.state import State
@@ -76,7 +76,7 @@ class Replay:
             self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
 
-    def _chooser(self, state: State, event: e.AnyEvent) -> Namer | None:
+    def _chooser(self, state: State, event: e.AnyEvent) -> Chooser | None:
         """Who chooses again; None where nothing is chosen."""
         if self._choosing and state.learner and self.version == __version__:
             return state.learner
@@ -89,10 +89,10 @@ class _Given:
     def __init__(self, event: e.Asked | e.Exhausted | e.Added) -> None:
         self._event = event
 
-    def choose(self, open_arms: Sequence[int], *_: object) -> int:
-        if isinstance(self._event, e.Asked) and self._event.arm not in open_arms:
+    def choose(self, allowed_arms: Sequence[int], *_: object) -> int:
+        if isinstance(self._event, e.Asked) and self._event.arm not in allowed_arms:
             raise OutlayError("its arm is disabled, or costs more than is left")
-        return self._event.arm if isinstance(self._event, e.Asked) else open_arms[0]
+        return self._event.arm if isinstance(self._event, e.Asked) else allowed_arms[0]
 
     def check_wider(self) -> None:
         pass

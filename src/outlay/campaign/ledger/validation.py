@@ -66,7 +66,7 @@ def check_terms(terms: e.Terms) -> None:
         raise BadParameter(OWNER, "unit", "written as a decimal number in its shortest form", t.unit)
     word(OWNER, "mode", t.mode, get_args(e.Mode))
     word(OWNER, "expiry", t.expiry, get_args(e.Expiry))
-    if t.mode == "hard" and t.expiry == "release":
+    if t.mode == "hard" and t.expiry != "charge":
         raise BadParameter(OWNER, "expiry", '"charge" in hard mode: late tells could break the cap', t.expiry)
     _check_range(OWNER, "seed", t.seed, 0, 2**63 - 1)
     _check_range(OWNER, "format", t.format, 1, e.FORMAT)
@@ -85,6 +85,19 @@ def check_terms(terms: e.Terms) -> None:
     label(OWNER, "timezone", t.timezone)
     label(OWNER, "version", t.version)
     _check_policy(t.policy)
+
+
+def check_some_arm_fits(opening: e.Opened) -> None:
+    """Refuse to open, under a hard cap, a campaign none of whose arms the whole budget could pay for."""
+    terms, budget = opening.terms, opening.budget
+    if terms.mode != "hard":
+        return
+    unknown = budget if terms.reservation is None else terms.reservation
+    least = min(unknown if arm.max_cost is None else arm.max_cost for arm in opening.arms)
+    if least > budget:
+        unit = Unit.named(terms.unit)
+        allowed = f"≥ {unit.shown(least)} in hard mode, what is set aside for a pull of the cheapest arm"
+        raise BadParameter(OWNER, "budget", allowed, unit.amount(budget))
 
 
 def check_event(event: e.AnyEvent) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from outlay.campaign.ledger.allocate import next_window
+from outlay.campaign.ledger.allocate import retry_next_window
 from outlay.campaign.ledger.decide import is_due, step
 from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Tell
 from outlay.campaign.ledger.state import State
@@ -116,7 +116,7 @@ def _mark(state: State | None) -> tuple[int, ...]:
 def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
     """What `decide` replied, as its user sees it; `now` matters to an ask that gets no pull."""
     if isinstance(command, Ask):
-        return next_window(state, now) if reply is None else pull_of(state, reply)
+        return retry_next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, (Tell, Amend)):
         return receipt_of(state, command.pull, bool(reply), command.rounded)
     if isinstance(command, Explain):
