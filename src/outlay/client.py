@@ -6,7 +6,6 @@ asyncio does. No verb changes anything the second time, so a request that was lo
 
 import asyncio
 import fcntl
-import json
 import logging
 import math
 import os
@@ -489,8 +488,7 @@ class Spool:
     def add(self, tell: Json) -> None:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
-            self._file.write(json.dumps(tell).encode() + b"\n")
-            _flush(self._file)
+            _append(self._file, [tell])
             self._waiting.append(tell)
 
     def some(self, most: int) -> list[Json]:
@@ -505,14 +503,13 @@ class Spool:
             name = self._path.with_name(f"{self._path.name}.refused")
             _log.error("%d tells from the spool were refused: see %s", len(refused), name)
             with name.open("ab") as file:
-                file.writelines(json.dumps(each).encode() + b"\n" for each in refused)
-                _flush(file)
+                _append(file, refused)
         told = {id(tell) for tell in tells}
         with self._lock:
             self._waiting = [tell for tell in self._waiting if id(tell) not in told]
             if not self._waiting:  # to be told again is harmless, so the file need not shrink line by line
                 self._file.truncate(0)
-                _flush(self._file)
+                _append(self._file, [])
 
     def close(self) -> None:
         """Let the file go; what waits is delivered by the next who opens it."""
@@ -525,12 +522,14 @@ class Spool:
         if lines[-1]:
             self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
         try:
-            return [json.loads(line) for line in lines[:-1] if line]
-        except ValueError:
+            return [msgspec.json.decode(line) for line in lines[:-1] if line]
+        except (msgspec.DecodeError, UnicodeError):
             raise BadFile(f"{self._path} is no spool") from None
 
 
-def _flush(file: BinaryIO) -> None:
+def _append(file: BinaryIO, rows: list[Json]) -> None:
+    """Write a row per line; they are on disk when this returns."""
+    file.write(msgspec.json.Encoder(enc_hook=_plain).encode_lines(rows))
     file.flush()
     os.fsync(file.fileno())
 

@@ -47,25 +47,18 @@ def in_notebook() -> bool:
 
 @contextlib.contextmanager
 def _on_terminal(total: float, words: str, delay: float) -> Iterator[Report]:
+    import rich.progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    bar = Progress(*columns, console=console, transient=console.is_terminal)  # a file gets the last state, once
+    bar = bars.Progress(*columns, console=console, transient=console.is_terminal)  # a file gets the last state, once
     task = bar.add_task(words, total=total)
     start = time.monotonic()
 

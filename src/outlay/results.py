@@ -263,7 +263,29 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        return result_html(self)
+        """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
+        frame = self.regret()
+        shape = (len(self.labels), len(self.budgets))
+        mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
+        pulls = self.pulls[:, :, -1].sum(axis=1)
+        best = pulls[:, np.asarray(self.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
+        positive = mean[mean > 0]
+        least = float(positive.min()) if positive.size else 1.0
+        heights = np.log(np.maximum(mean, least))
+        ends = float(heights.min()), float(heights.max())
+        _, values = axis_of(self)
+        first, last = (f"{values[i]:,g}" for i in (0, -1))
+        columns = (
+            *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
+            [f"{share:.1%}" for share in best],
+            aligned(mean[:, 0].tolist(), 3),
+            [sparkline(line, *ends) for line in heights],
+        )
+        best_arms, along = "best arm" if self.requests is None else "best arms", f"from {first} to {last}"
+        headings = ("policy", "regret", "± stderr", "median", best_arms, f"regret at {first}", along)
+        where = last_of(self) + beside(self.mode)
+        made = f"{self.runs:,} runs, {len(self.problem):,} arms, seed {self.seed}"
+        return Table(headings, list(zip(self.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()
 
 
 # Here, since in the class it would pass for the field's default.
@@ -367,43 +389,12 @@ def beside(mode: str) -> str:
     return "" if mode == "until_exceeded" else f", {mode} mode"
 
 
-def best_heading(result: Result) -> str:
-    """The heading over the shares of pulls on arms without a gap: of a mix there are two, as a rule."""
-    return "best arm" if result.requests is None else "best arms"
-
-
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other, equal_nan=True)
     if isinstance(one, dict) and isinstance(other, dict):  # the labels are known to be equal
         return all(map(equal, one.values(), other.values()))
     return one == other
-
-
-def result_html(result: Result) -> str:
-    """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
-    frame = result.regret()
-    shape = (len(result.labels), len(result.budgets))
-    mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
-    pulls = result.pulls[:, :, -1].sum(axis=1)
-    best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
-    positive = mean[mean > 0]
-    least = float(positive.min()) if positive.size else 1.0
-    heights = np.log(np.maximum(mean, least))
-    ends = float(heights.min()), float(heights.max())
-    _, values = axis_of(result)
-    first, last = (f"{values[i]:,g}" for i in (0, -1))
-    columns = (
-        *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
-        [f"{share:.1%}" for share in best],
-        aligned(mean[:, 0].tolist(), 3),
-        [sparkline(line, *ends) for line in heights],
-    )
-    best_arms, along = best_heading(result), f"from {first} to {last}"
-    headings = ("policy", "regret", "± stderr", "median", best_arms, f"regret at {first}", along)
-    where = last_of(result) + beside(result.mode)
-    made = f"{result.runs:,} runs, {len(result.problem):,} arms, seed {result.seed}"
-    return Table(headings, list(zip(result.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()
 
 
 def write(result: Result, path: str | os.PathLike[str]) -> None:

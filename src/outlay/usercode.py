@@ -242,7 +242,9 @@ def try_once(owner: object, method: str, takes: str, arguments: tuple[Any, ...],
     function = getattr(owner, method)
     if not is_own(type(owner)):
         return function(*arguments)
-    place = place_of(type(owner), method)
+    place, code = f"{type(owner).__name__}.{method}", getattr(getattr(type(owner), method), "__code__", None)
+    if code is not None:
+        place = in_words(place, code.co_filename, code.co_firstlineno)
     wanted = f"(self, {takes})"
     try:
         inspect.signature(function).bind(*arguments)
@@ -305,13 +307,6 @@ def what_failed(error: BaseException, *owners: type) -> str:
         return said
     frame, line = found[-1]
     return f"{in_words(_name(frame.f_code, owners), frame.f_code.co_filename, line)} {said}"
-
-
-def place_of(owner: type, method: str) -> str:
-    """Where a method of a class begins."""
-    code = getattr(getattr(owner, method), "__code__", None)
-    name = f"{owner.__name__}.{method}"
-    return name if code is None else in_words(name, code.co_filename, code.co_firstlineno)
 
 
 def in_words(name: str, file: str, line: int) -> str:

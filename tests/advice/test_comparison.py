@@ -60,7 +60,7 @@ def test_a_column_of_dates_is_found_by_itself(tmp_path):
         found = advise(source, 1000, rehearse=False)
         assert (found.arms, found.terms.dated) == (named.arms, column)
         assert f"by the column of times {column}, which was found by itself" in said(found, "times")
-        assert settings(found, None)["times"] == f"by the column {column}, which was found by itself"
+        assert settings(found)["times"] == f"by the column {column}, which was found by itself"
     for other in (
         log.drop(columns="day"),
         log.assign(day=np.arange(len(log))),  # numbers may be anything

@@ -55,7 +55,7 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
                 random.choice([None, None, None, 5 * SECOND, 60 * SECOND])),
         "tell": (which, cost, random.choice(EIGHTHS)),
         "amend": (which, cost, random.choice(EIGHTHS)),
-        "void": (which,),
+        "cancel": (which,),
         "charge": (which,),
         "extend": (which, random.choice([1, 3 * SECOND, 100 * SECOND])),
         "budget": (random.choice([120, 400, random.randint(1, 400)]),),
@@ -71,7 +71,7 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
 
 
 # How often each thing is done.
-DAILY = {"ask": 60, "tell": 60, "void": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
+DAILY = {"ask": 60, "tell": 60, "cancel": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
 RARE = {"budget": 8, "requests": 5, "expect": 3, "add": 3, "disable": 3, "enable": 5, "warm": 3}
 RARE |= {"pause": 2, "resume": 8, "close": 1, "sweep": 2}
 WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
@@ -196,7 +196,7 @@ class Caller:
         self.unreported = [pull for pull in self.unreported if pull.id != number or which % 3 == 2]
         return e.Tell(number, reserved if cost is None else cost, reward)
 
-    def _void(self, which: int) -> e.Cancel:
+    def _cancel(self, which: int) -> e.Cancel:
         return e.Cancel(self._pull(which, self.unreported)[0], "why")
 
     def _charge(self, which: int) -> e.Charge:

@@ -222,9 +222,9 @@ def test_the_key_of_many_finds_all_of_them(campaign: Campaign) -> None:
 
 def test_what_pulls_lists_can_be_settled(campaign: Campaign) -> None:
     campaign.ask_many(4)
-    told, void, charged, extended = campaign.pulls()
+    told, cancelled, charged, extended = campaign.pulls()
     assert campaign.tell(told, 1, 1).pull == told.id
-    campaign.cancel(void)
+    campaign.cancel(cancelled)
     campaign.charge(charged)
     campaign.extend(extended, 60)
     assert campaign.amend(told, cost=0.5).cost == 0.5

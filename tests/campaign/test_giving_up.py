@@ -22,7 +22,7 @@ from tests.campaign.worker import ROOT, TERMS
 
 @pytest.mark.parametrize("way", ["cancel", "timeout", "closed loop"])
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.soak)])
-def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: int | range) -> None:
+def test_asks_that_nobody_receives_are_cancelled(tmp_path: Path, way: str, seed: int | range) -> None:
     """Cancelled at any moment of their way: afterwards what is under way is what somebody got."""
     for number in [seed] if isinstance(seed, int) else seed:
         store = f"sqlite:///{tmp_path}/{number}.db"
@@ -34,9 +34,9 @@ def test_asks_that_nobody_receives_are_voided(tmp_path: Path, way: str, seed: in
             campaign.cancel(last)
             assert campaign.status().in_flight == len(received)
         records = checked(store)
-        voided = {r.event.pull for r in records if isinstance(r.event, Cancelled) and r.event.reason == UNRECEIVED}
+        cancelled = {r.event.pull for r in records if isinstance(r.event, Cancelled) and r.event.reason == UNRECEIVED}
         asked = {record.seq for record in records if isinstance(record.event, Asked)}
-        assert asked == voided | received | {last.id}
+        assert asked == cancelled | received | {last.id}
         assert received
 
 
@@ -64,7 +64,7 @@ async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[
 
 
 def test_ctrl_c_orphans_nothing(store: str) -> None:
-    """An ask that was interrupted is not done, or voided; only between two lines of Python can a pull be lost.
+    """An ask that was interrupted is not done, or cancelled; only between two lines of Python can a pull be lost.
 
     Each signal comes at a random moment of the time that an ask takes on this machine, however fast it is.
     """

@@ -1,7 +1,7 @@
 """Random stories in which callers give up, and processes are forked: a database against a model of what must be left.
 
-An ask that was given up before its turn is not done; one that was done, and that nobody received, is voided with the
-next batch, unless it has a key. The model is a ledger in memory that is asked, and then told to void. In a forked
+An ask that was given up before its turn is not done; one that was done, and that nobody received, is cancelled with the
+next batch, unless it has a key. The model is a ledger in memory that is asked, and then told to cancel. In a forked
 process both refuse everything, and the story goes on in the first.
 """
 
@@ -181,7 +181,7 @@ def test_what_is_given_up_leaves_nothing_behind(tmp_path: Path, examples: int) -
 @pytest.mark.parametrize(
     ("owner", "name", "without"),
     [
-        (WriteRequest, "undelivered", lambda self: []),  # pulls that nobody received are voided
+        (WriteRequest, "undelivered", lambda self: []),  # pulls that nobody received are cancelled
         (
             WriteRequest,
             "left",

@@ -74,7 +74,7 @@ SETTLED: dict[str, Callable[[Campaign, OpenPull], object]] = {
     "copy": lambda campaign, pull: campaign.tell(Pull(*astuple(pull)), 1, 1),
     "many": lambda campaign, pull: campaign.tell_many([(pull, 1, 1)]),
     "asyncio": lambda campaign, pull: asyncio.run(pull.atell(1, 1)),
-    "void": lambda campaign, pull: pull.cancel("not needed"),
+    "cancel": lambda campaign, pull: pull.cancel("not needed"),
 }
 
 
@@ -83,7 +83,8 @@ def test_what_is_settled_inside_is_left_alone(way: str) -> None:
     campaign = Campaign({"a": 2}, 9)
     with asked(campaign) as pull:
         SETTLED[way](campaign, pull)
-    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", "cancelled" if way == "void" else "told"]
+    last = "cancelled" if way == "cancel" else "told"
+    assert [entry.kind for entry in campaign.history()] == ["opened", "asked", last]
 
 
 def test_what_was_charged_can_be_told_after_all(caplog: pytest.LogCaptureFixture) -> None:
@@ -153,9 +154,9 @@ def test_a_pull_of_the_same_campaign_that_was_opened_twice(tmp_path: Path, monke
 
 def varied(campaign: Campaign) -> None:
     """Ten pulls, of every standing."""
-    told, void, expired, late, *_ = campaign.ask_many(6, key="job", tags=["batch", "eu"], metadata={"user": 17})
+    told, cancelled, expired, late, *_ = campaign.ask_many(6, key="job", tags=["batch", "eu"], metadata={"user": 17})
     campaign.tell(told, 1, True)
-    campaign.cancel(void)
+    campaign.cancel(cancelled)
     campaign.charge(expired)
     campaign.charge(late)
     campaign.tell(late, 0.5, False)
@@ -199,9 +200,9 @@ def test_pulls_are_found(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_row_says_what_became_of_a_pull(campaign: Campaign) -> None:
-    told, void, expired, late, *_ = campaign.pulls()
+    told, cancelled, expired, late, *_ = campaign.pulls()
     assert (told.arm, told.cost, told.reward, told.key, told.tags) == ("a", 1.0, 1.0, "job/0", ("batch", "eu"))
-    assert (void.arm, void.cost, void.reward) == ("b", None, None)
+    assert (cancelled.arm, cancelled.cost, cancelled.reward) == ("b", None, None)
     assert (expired.cost, expired.reward, expired.late, expired.reserved) == (1.0, 0.0, False, 1.0)
     assert (late.cost, late.reward, late.late) == (0.5, 0.0, True)
     assert told.expires is not None

@@ -17,7 +17,7 @@ from tests.campaign.checker import checked
 from tests.campaign.worker import Workers, together
 
 
-def test_a_voided_pull_gives_its_request_back_and_an_expired_one_does_not(memory_or_file: str | None) -> None:
+def test_a_cancelled_pull_gives_its_request_back_and_an_expired_one_does_not(memory_or_file: str | None) -> None:
     campaign = Campaign({"a": 1}, 100, store=memory_or_file, requests=2)
     first, second = campaign.ask_many(2)
     with pytest.raises(NotNow, match="all that is left of 2 requests is under way"):
@@ -112,7 +112,7 @@ def test_neither_limit_is_passed_by_one_unit(
 
 
 def use_up(store: str, seed: int, threads: int) -> None:
-    """In a process of its own: ask until all is used, and void every fifth pull."""
+    """In a process of its own: ask until all is used, and cancel every fifth pull."""
 
     def work(thread: int) -> None:
         rng = random.Random(100 * seed + thread)

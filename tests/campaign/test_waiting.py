@@ -41,13 +41,13 @@ def one_at_a_time(store: str | None = None) -> Campaign:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-@pytest.mark.parametrize("settle", ["tell", "void", "charge"])
+@pytest.mark.parametrize("settle", ["tell", "cancel", "charge"])
 @pytest.mark.usefixtures("never_polls")
 def test_whoever_waits_is_woken(tmp_path: Path, kept: bool, settle: str) -> None:
     with one_at_a_time(f"sqlite:///{tmp_path}/a.db" if kept else None) as campaign:
         first = asked(campaign)
         thread, got = waiter(campaign)
-        first.tell(1, 1) if settle == "tell" else first.cancel() if settle == "void" else first.charge()
+        first.tell(1, 1) if settle == "tell" else first.cancel() if settle == "cancel" else first.charge()
         thread.join()
         assert got[0] is not None
         assert got[0].id > first.id

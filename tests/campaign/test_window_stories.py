@@ -54,11 +54,11 @@ def sums(records: list[Record]) -> Sums:
             if event.charged is not None:
                 cost[event.pull] = event.charged
         elif isinstance(event, Cancelled):
-            ended[event.pull] = "void"
+            ended[event.pull] = "cancel"
     found = Sums(Counter(), Counter(), Counter(), 0, 0, excused)
     for number, (day, event) in asked.items():
         held = event.reserved if number not in ended else 0
-        found.used[day] += ended.get(number) != "void"
+        found.used[day] += ended.get(number) != "cancel"
         if event.fallback:
             outside, reserved = found.outside + cost.get(number, 0), found.outside_reserved + held
             found = found._replace(outside=outside, outside_reserved=reserved)
@@ -90,14 +90,14 @@ def opening(random: Random) -> e.Open:
 def command(random: Random, pulls: list[Pull]) -> e.Command:
     pull = random.choice(pulls) if pulls else None
     verb = random.choices(
-        ["ask", "tell", "void", "charge", "amend", "budget", "requests", "expect", "pause", "resume", "archive"],
+        ["ask", "tell", "cancel", "charge", "amend", "budget", "requests", "expect", "pause", "resume", "archive"],
         [60, 50, 4, 4, 6, 2, 1, 2, 1, 6, 1],
     )[0]
-    if pull is not None and verb in ("tell", "void", "charge", "amend"):
+    if pull is not None and verb in ("tell", "cancel", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
         settling: dict[str, e.Command] = {
             "tell": e.Tell(pull.id, cost, random.random()),
-            "void": e.Cancel(pull.id),
+            "cancel": e.Cancel(pull.id),
             "charge": e.Charge(pull.id),
             "amend": e.Amend(pull.id, cost, None),
         }

@@ -31,15 +31,6 @@ def test_states_are_those_that_numpy_starts_from(seed: int) -> None:
             assert state_of(words) == (state["state"], state["inc"])
 
 
-def test_many_seeds_by_chance() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        seed = int.from_bytes(rng.bytes(int(rng.integers(1, 40))), "little")
-        first = int.from_bytes(rng.bytes(int(rng.integers(1, 8))), "little") >> 2
-        state = numpys(seed, first + 2).bit_generator.state["state"]
-        assert state_of(seeded(seed, first, 3)[2]) == (state["state"], state["inc"])
-
-
 def draws(rng: np.random.Generator) -> list[Any]:
     """Of every kind; an odd number of those of 32 bits, so that half of a draw is left over."""
     return [

@@ -1,6 +1,7 @@
 """Experiment files: what they may say, one sentence for everything else, logs, and what sweeps change."""
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from outlay import logs
 from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.arms.problem_file import LAWS
 from outlay.errors import BadFile, BadParameter, NotCovered
-from outlay.experiments import is_experiment, load, points_of
-from outlay.experiments.file import TAKEN, PolicyEntry, Setup, Sweep, moved, problem_of
+from outlay.experiments import Experiment, is_experiment, load, points_of
+from outlay.experiments.file import TAKEN, PolicyEntry, Sweep, moved, problem_of
 from outlay.experiments.report import Row
 from outlay.logs import LogColumns
 from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
@@ -217,8 +218,12 @@ EXAMPLES = list({type(law): law for law in reversed(conftest.LAWS)}.values())
 FRUGAL = PolicyEntry("Frugal", "v2.0 Frugal", {})
 
 
+def started(problem: Problem, players: tuple[PolicyEntry, ...]) -> Experiment:
+    return Experiment(Path(), "", problem, players, (10.0,), 1, 0, "threads", None, 10**9, ())
+
+
 def moved_problem(problem: Problem, target: str, value: float) -> Any:
-    return moved(Setup(problem, (FRUGAL,)), target, value).problem
+    return moved(started(problem, (FRUGAL,)), target, value).problem
 
 
 def test_a_field_of_all_arms_that_have_it():
@@ -269,7 +274,7 @@ def test_the_number_of_arms():
 
 def test_a_parameter_of_policies():
     players = (FRUGAL, PolicyEntry("Frugal", "b", {"slope": 1.0, "delay": 2.0}), PolicyEntry("RoundRobin", "c", {}))
-    setup = Setup(catalogue.load("G"), players)
+    setup = started(catalogue.load("G"), players)
     assert [one.parameters.get("slope") for one in moved(setup, "policies.slope", 0.5).players] == [0.5, 0.5, None]
     one = moved(setup, "policies.v2.0 Frugal.slope", 0.5)
     assert [one.parameters.get("slope") for one in one.players] == [0.5, 1.0, None]

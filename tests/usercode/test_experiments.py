@@ -106,15 +106,6 @@ def test_only_what_the_code_changes_is_played_again(folder):
     assert played(folder) == 4  # both policies: the law draws otherwise
 
 
-def test_an_experiment_may_sweep_over_the_policys_parameter_and_the_gap(folder):
-    text = FILE.replace("arms.coin.chance", "policies.Eager.width")
-    (folder / "own.toml").write_text(text)
-    assert played(folder) == 3  # RoundRobin is the same at both
-    (folder / "own.toml").write_text(FILE.replace("arms.coin.chance", "arms.plain.gap").replace("0.3, 0.5", "0.1, 0.2"))
-    points = experiments.points_of(experiments.load(folder / "own.toml"))
-    assert [round(float(point.problem.gaps[1]), 9) for point in points] == [0.1, 0.2]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from outlay import lazily
 
 if TYPE_CHECKING:
-    from outlay.advice.advice import Advice, advise
-    from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms
+    from outlay.advice.advice import advise
+    from outlay.advice.findings import Advice, ArmAdvice, Caution, ComparisonTerms
     from outlay.advice.rehearsal import Candidate, Rehearsal
     from outlay.advice.requests import Serving
 
@@ -18,8 +18,8 @@ __all__ = ["Advice", "ArmAdvice", "Candidate", "Caution", "ComparisonTerms", "Re
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "outlay.advice.advice": "advise Advice",
-        "outlay.advice.findings": "ArmAdvice Caution ComparisonTerms",
+        "outlay.advice.advice": "advise",
+        "outlay.advice.findings": "Advice ArmAdvice Caution ComparisonTerms",
         "outlay.advice.rehearsal": "Candidate Rehearsal",
         "outlay.advice.requests": "Serving",
     },

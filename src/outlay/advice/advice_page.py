@@ -25,8 +25,7 @@ from outlay.advice.answer import (
     served_table,
     unit,
 )
-from outlay.advice.comparison import PAIRS, TIMES
-from outlay.advice.findings import Findings
+from outlay.advice.findings import Advice
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import MAYBE, SURE, Serving
 from outlay.advice.summary import BEST, DOUBTFUL, FREE, OPEN, OUT
@@ -68,7 +67,7 @@ def page_in(folder: str | PathLike[str]) -> Iterator[Path]:
         yield target
 
 
-def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
+def save_page(advice: Advice, path: str | PathLike[str]) -> Path:
     """Write the page to this path and return it."""
     target = checked_path("save", path)
     if target.suffix.lower() not in (".html", ".htm"):
@@ -79,7 +78,7 @@ def save_page(advice: Findings, path: str | PathLike[str]) -> Path:
     return target
 
 
-def page_text(advice: Findings) -> str:
+def page_text(advice: Advice) -> str:
     """The page as text."""
     played, arms, found = advice.rehearsal, arms_table(advice), advice.serving
     serving = found and {
@@ -104,8 +103,9 @@ def page_text(advice: Findings) -> str:
         rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
         policies=None if played is None else policies_table(played),
         calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
-        settings=settings(advice, played),
-        glossary=glossary(advice),
+        settings=settings(advice),
+        advice=advice,
+        rate_unit=unit(advice),
     )
 
 
@@ -113,13 +113,13 @@ def _dots(name: str, title: str, words: str, chart: "Dots") -> PageFigure:
     return PageFigure(name, title, words, *(dots_figure(chart, width) for width in WIDTHS))
 
 
-def title(advice: Findings) -> str:
+def title(advice: Advice) -> str:
     """The budget with its unit, the requests, and the name of the log without the folders it is in."""
     requests = "" if advice.serving is None else f" on {counted(advice.serving.requests, 'request')}"
     return f"How to spend {number(advice.budget)} of {advice.cost_name}{requests}, by {Path(advice.log).name}"
 
 
-def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
+def settings(advice: Advice) -> dict[str, str]:
     """How the advice was made."""
     made = {
         "log": Path(advice.log).name,
@@ -131,48 +131,9 @@ def settings(advice: Findings, played: Rehearsal | None) -> dict[str, str]:
     }
     if advice.terms.dated is not None:
         made["times"] = f"by the column {advice.terms.dated}, which was found by itself"
-    if played is not None:
+    if (played := advice.rehearsal) is not None:
         made["rehearsal"] = f"{counted(played.runs, 'run')}, seed {played.seed}: the same seed gives the same numbers"
     return made | {"outlay": __version__}
-
-
-def glossary(advice: Findings) -> dict[str, str]:
-    """Each word and what it means here."""
-    sure = f"{advice.confidence:.0%}"
-    words = {
-        "rate": f"Mean {advice.reward_name} divided by mean {advice.cost_name}: {unit(advice)}.",
-        "interval": f"The rates that the rows do not contradict; all intervals hold together with {sure} confidence.",
-        "best so far": "The arm that no other beats on equal terms, or that loses least clearly.",
-        "open": "An arm that cannot be told apart from the best one by this log.",
-        "ruled out": f"Below another arm beyond chance. In {1 - advice.confidence:.0%} of logs at most, the truly best"
-        " arm is among those: the comparison allows for all arms being compared with it at once.",
-        "behind": "Below others, but costs larger than any so far, or changes over time, put it in doubt.",
-        "tail": "How fast large costs become rare: P(cost > x) ~ x^−tail. Below 2 the variance looks infinite, and"
-        " a few rows carry most of the cost.",
-        "held out": "The advice was asked of one half of the log and judged on the other.",
-    }
-    if advice.serving is not None:
-        words["hull"] = (
-            "The line over the arms' points (mean cost, mean reward), from nothing on: with so much to spend on a"
-            " request, no way of sharing requests out among arms brings more than the line."
-        )
-    if advice.terms.basis == TIMES:
-        words["at equal times"] = (
-            "Two arms are compared within stretches of time, as short as they can be with enough rows of both, and a"
-            " stretch counts by how many rows it has of both; what only one of them saw does not count."
-        )
-    if advice.terms.basis == PAIRS:
-        words["the same instances"] = (
-            f"Every arm was tried on each of {advice.terms.instances:,} values of the column {advice.terms.instance};"
-            " what makes one hard for all arms alike cancels in the differences."
-        )
-    if advice.rehearsal is not None:
-        words["rehearsed"] = (
-            "A policy was played on rows of the log, drawn at random with replacement, from scratch until the budget"
-            " was spent; many times."
-        )
-        words["lost"] = "What a policy's pulls of arms with lower rates cost it, compared with the best arm alone."
-    return words
 
 
 class Dot(NamedTuple):
@@ -194,7 +155,7 @@ class Dots(NamedTuple):
     view: tuple[float, float]
 
 
-def rate_dots(advice: Findings) -> Dots:
+def rate_dots(advice: Advice) -> Dots:
     """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
     ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
     cost = per(advice)
@@ -260,7 +221,7 @@ def dots_figure(chart: Dots, width: Width = "page") -> Figure:
     return figure
 
 
-def hull_figure(advice: Findings, serving: Serving, width: Width = "page") -> Figure:
+def hull_figure(advice: Advice, serving: Serving, width: Width = "page") -> Figure:
     """The hull with its band, the arms as points, and the budget as a dashed line; arms beyond the axes are not."""
     sheet = sheet_of("hull_figure", width)
     figure, [axes] = blank(sheet, 5.4 if sheet.narrow else 3.8)
@@ -294,7 +255,7 @@ def hull_figure(advice: Findings, serving: Serving, width: Width = "page") -> Fi
     return figure
 
 
-def html_of(advice: Findings) -> str:
+def html_of(advice: Advice) -> str:
     """HTML in the notebook's own colours; everything from the log is escaped."""
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in answer(advice))
     if advice.serving is not None:

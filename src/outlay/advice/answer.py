@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.cautions import FEW, doubts
 from outlay.advice.comparison import MANY, PAIRS, TIMES
-from outlay.advice.findings import Caution, ComparisonTerms, Findings
+from outlay.advice.findings import Advice, Caution, ComparisonTerms
 from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
 from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
 from outlay.advice.summary import OPEN, OUT
@@ -32,7 +32,7 @@ _LOOP = (
 )
 
 
-def answer(advice: Findings) -> list[str]:
+def answer(advice: Advice) -> list[str]:
     """The best arm and what it would bring, which arms are out, what to run and what that would bring; or the mix."""
     if advice.serving is not None:
         return _with_requests(advice, advice.serving)
@@ -40,7 +40,7 @@ def answer(advice: Findings) -> list[str]:
     return by_rate + _question(advice)
 
 
-def _best(advice: Findings) -> list[str]:
+def _best(advice: Advice) -> list[str]:
     """The best arm on equal terms, what it cannot be told apart from, and what else the log seems to say."""
     best, terms = advice.best, advice.terms
     on = {PAIRS: f"on the {terms.instances:,} instances that all arms were tried on, ", TIMES: "at equal times, "}
@@ -59,7 +59,7 @@ def _best(advice: Findings) -> list[str]:
     return said
 
 
-def _readings(advice: Findings) -> str:
+def _readings(advice: Advice) -> str:
     """Which answer is which, where arms were used at different times."""
     best, cost = advice.best.name, per(advice)
     rates = {arm.name: arm.rate * cost for arm in advice.arms if arm.rate is not None}
@@ -72,7 +72,7 @@ def _readings(advice: Findings) -> str:
     return f"{said}: arms were used at different times, so neither is a fair comparison."
 
 
-def _brings(advice: Findings) -> list[str]:
+def _brings(advice: Advice) -> list[str]:
     """Its mean reward and how certain that is, what its latest rate would bring, and how single campaigns vary."""
     best, budget, played, said = advice.best, advice.budget, advice.rehearsal, []
     future = "If the future is like the log" + " as a whole, which changed on the way" * best.course.drifts
@@ -94,7 +94,7 @@ def _brings(advice: Findings) -> list[str]:
     return said
 
 
-def _lately(advice: Findings, low: float, high: float) -> list[str]:
+def _lately(advice: Advice, low: float, high: float) -> list[str]:
     """What the latest rate would bring, where the interval does not cover it, or that this is not known."""
     best, lately = advice.best, advice.best.latest
     if lately is None and advice.terms.apart:
@@ -110,7 +110,7 @@ def _lately(advice: Findings, low: float, high: float) -> list[str]:
     return [f"{part}: the interval above does not cover that, {why}."]
 
 
-def _others(advice: Findings) -> list[str]:
+def _others(advice: Advice) -> list[str]:
     """The arms that are ruled out or behind, with what confidence."""
     out, terms = [arm.name for arm in advice.arms if arm.verdict == OUT], advice.terms
     how = {PAIRS: f"compared on the same {terms.instances:,} instances", TIMES: "compared at equal times"}
@@ -144,7 +144,7 @@ def _merit(terms: ComparisonTerms) -> list[str]:
     return [f"{said}."]
 
 
-def _run(advice: Findings) -> list[str]:
+def _run(advice: Advice) -> list[str]:
     """What to do with the arms that are left."""
     left = advice.remaining
     if len(left) == 1:
@@ -163,7 +163,7 @@ def _run(advice: Findings) -> list[str]:
     return said
 
 
-def _question(advice: Findings) -> list[str]:
+def _question(advice: Advice) -> list[str]:
     """The question to ask where money alone speaks for the cheapest arm, though others earn far more per pull."""
     priced = [arm for arm in advice.arms if arm.rate is not None]
     most = max(priced, key=lambda arm: arm.belief.mean_reward)
@@ -176,7 +176,7 @@ def _question(advice: Findings) -> list[str]:
     return [f"{earns}. Do you have a number of requests to serve? Say so (--requests N), and the answer may be a mix."]
 
 
-def _with_requests(advice: Findings, serving: Serving) -> list[str]:
+def _with_requests(advice: Advice, serving: Serving) -> list[str]:
     """What to do with so many requests, what that brings, and what more or less money would."""
     mix, unit = serving.mix, advice.cost_name
     each = f"{number(mix.budget)} of {unit} for {counted(serving.requests, 'request')}"
@@ -244,20 +244,20 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.99 or share == 1.0 else f"{share:.1%}"
 
 
-def per(advice: Findings) -> float:
+def per(advice: Advice) -> float:
     """For how much cost all rates are given: 1, 1000 or 1,000,000, so that the largest is not below 0.1."""
     largest = max((abs(arm.rate) for arm in advice.arms if arm.rate), default=1.0)
     return next((cost for cost in (1.0, 1e3) if not math.isfinite(largest) or largest * cost >= _SMALL), 1e6)
 
 
-def unit(advice: Findings) -> str:
+def unit(advice: Advice) -> str:
     """The unit of rates, in words."""
     cost = per(advice)
     much = "unit" if cost == 1.0 else f"{cost:,.0f}"
     return f"{advice.reward_name} per {much} of {advice.cost_name}"
 
 
-def advice_tables(advice: Findings, width: int) -> "RenderableType":
+def advice_tables(advice: Advice, width: int) -> "RenderableType":
     """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
     from rich.console import Group
     from rich.text import Text
@@ -289,7 +289,7 @@ def _noted(cautions: Sequence[Caution], width: int) -> "RenderableType":
     return grid
 
 
-def heading(advice: Findings) -> str:
+def heading(advice: Advice) -> str:
     """What was read; the log by its name, without the folders it is in."""
     found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
     if advice.terms.instance is not None:
@@ -300,7 +300,7 @@ def heading(advice: Findings) -> str:
     return f"{Path(advice.log).name}: {found}; {spend}"
 
 
-def arms_table(advice: Findings) -> Table:
+def arms_table(advice: Advice) -> Table:
     """One row of text per arm, the best rate first; of many arms, only the first."""
     headings = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
     ranked = sorted(advice.arms, key=lambda arm: (math.inf if arm.rate is None else -arm.rate, arm.name))
@@ -451,7 +451,7 @@ def _brief(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
-def data_of(advice: Findings) -> dict[str, object]:
+def data_of(advice: Advice) -> dict[str, object]:
     """Objects, lists, text and numbers; what is infinite or unknown is null."""
     found = {name: _plain(value) for name, value in advice._asdict().items()}
     return found | {"answer": answer(advice), "remaining": advice.remaining}

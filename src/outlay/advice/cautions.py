@@ -34,7 +34,6 @@ from outlay.advice.summary import (
     OUT,
     PARTS,
     TIME,
-    Course,
     Interval,
     Tallies,
     Tally,
@@ -53,7 +52,6 @@ from outlay.advice.summary import (
     verdicts,
 )
 from outlay.advice.summary import FALSE_ALARM as TIMING_ALARM
-from outlay.beliefs import Belief
 from outlay.policies import Recommendation
 from outlay.policies.protocol import Policy
 from outlay.text import capital, counted, listed, measured, number
@@ -83,18 +81,6 @@ class Judged(NamedTuple):
     instances: Instances | None
 
 
-class _Scale(NamedTuple):  # what the intervals of all arms share
-    confidence: float
-    arms: int
-    lowest: float  # reward of the log
-    highest: float
-
-    @property
-    def each(self) -> float:
-        """The confidence of each interval, for all to hold together (Bonferroni)."""
-        return 1.0 - (1.0 - self.confidence) / self.arms
-
-
 class _Ground(NamedTuple):  # on what the arms are compared
     basis: str
     groups: list[Groups]
@@ -121,51 +107,45 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     if not ordered:  # in the order of instances nothing drifts; in that of arms, time may explain all if any arm does
         some = ground.basis != PAIRS and any(drifts)
         courses = [course._replace(drifts=some) for course in courses]
-    scale = _Scale(
-        confidence, len(found), float(min(own.low[1] for own in found)), float(max(own.high[1] for own in found))
-    )
-    slack = np.array([slack_of(beliefs[arm], scale.each, scale.lowest, scale.highest) for arm in priced]).T
+    each = 1.0 - (1.0 - confidence) / len(found)  # of each interval, for all to hold together (Bonferroni)
+    ends = float(min(own.low[1] for own in found)), float(max(own.high[1] for own in found))  # of all rewards
+    slack = np.array([slack_of(beliefs[arm], each, *ends) for arm in priced]).T
     compared = compare(ground.groups, ground.basis, bins=ground.bins, slack=slack, confidence=confidence, seed=seed)
+    tails = [tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n) for tally in found]
+    below = {arm: np.flatnonzero(row).tolist() for arm, row in zip(priced, compared.below, strict=True)}
+    heavy, ran = [tails[arm].unsettled for arm in priced], [courses[arm] for arm in priced]
+    says = dict(zip(priced, verdicts(compared.best, list(below.values()), heavy, ran), strict=True))
+    versus = dict(zip(priced, compared.versus, strict=True))
     arms = []
     for arm, (name, tally, belief) in enumerate(zip(names, found, beliefs, strict=True)):
-        cost, reward = changes[arm]
-        latest = _latest(samples[arm][:TIME, parts[arm] == PARTS - 1], scale) if ordered else None
-        looked_at = _alone(name, tally, belief, scale)
-        arms.append(looked_at._replace(cost_change=cost, reward_change=reward, course=courses[arm], latest=latest))
-    heavy = [arm.tail.unsettled for arm in arms]
-    below = [np.flatnonzero(row).tolist() for row in compared.below]
-    says = verdicts(compared.best, below, [heavy[arm] for arm in priced], [courses[arm] for arm in priced])
-    for arm, versus, above, verdict in zip(priced, compared.versus, below, says, strict=True):
-        arms[arm] = arms[arm]._replace(versus=versus, below=[names[priced[k]] for k in above], verdict=verdict)
+        spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
+        latest = samples[arm][:TIME, parts[arm] == PARTS - 1]
+        arms.append(
+            ArmAdvice(
+                name=name,
+                belief=belief,
+                rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
+                interval=rate_interval(belief, each, *ends),
+                correlation=min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None,
+                tail=tails[arm],
+                cost_change=changes[arm][0],
+                reward_change=changes[arm][1],
+                course=courses[arm],
+                latest=_latest(latest, confidence, *ends) if ordered else None,
+                versus=versus.get(arm),
+                below=[names[priced[k]] for k in below.get(arm, [])],
+                verdict=says.get(arm, FREE),
+                costs=Interval(float(tally.low[0]), float(tally.high[0])),
+                rewards=Interval(float(tally.low[1]), float(tally.high[1])),
+                zero_costs=tally.zero_costs,
+                negative_costs=tally.negative_costs,
+            )
+        )
     by_part = [
         Groups(np.column_stack([np.ones(samples[arm].shape[1]), *samples[arm][:TIME]]), parts[arm]) for arm in priced
     ]
     terms = _terms(tallies, ground, compared, [] if tallies.by_arm else by_part, seed)
     return Judged(arms, terms, [names[arm] for arm in priced], ground.groups, ground.bins, ground.instances)
-
-
-def _alone(name: str, tally: Tally, belief: Belief, scale: _Scale) -> ArmAdvice:
-    """An arm by itself; what it is beside others comes later."""
-    spread = math.sqrt(belief.var_cost) * math.sqrt(belief.var_reward)
-    return ArmAdvice(
-        name=name,
-        belief=belief,
-        rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
-        interval=rate_interval(belief, scale.each, scale.lowest, scale.highest),
-        correlation=min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None,
-        tail=tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n),
-        cost_change=None,
-        reward_change=None,
-        course=Course(False, (), ()),
-        latest=None,
-        versus=None,
-        below=[],
-        verdict=FREE,
-        costs=Interval(float(tally.low[0]), float(tally.high[0])),
-        rewards=Interval(float(tally.low[1]), float(tally.high[1])),
-        zero_costs=tally.zero_costs,
-        negative_costs=tally.negative_costs,
-    )
 
 
 def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], seed: int) -> _Ground:
@@ -200,12 +180,11 @@ def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Flo
     return edges_of([sample[TIME] for sample in samples], weights, count)
 
 
-def _latest(pairs: Floats, scale: _Scale) -> Latest | None:
-    """The rate in the last part of the log."""
+def _latest(pairs: Floats, confidence: float, lowest: float, highest: float) -> Latest | None:
     if pairs.shape[1] < FEW_LATELY or not pairs[0].mean() > 0.0:
         return None
     belief = sums_of(pairs).belief(0, np.zeros(2))
-    interval = rate_interval(belief, scale.confidence, scale.lowest, scale.highest)
+    interval = rate_interval(belief, confidence, lowest, highest)
     return Latest(belief.mean_reward / belief.mean_cost, interval, belief.pulls)
 
 

@@ -72,23 +72,6 @@ class Comparison(NamedTuple):
     pairs: Pairs
 
 
-class _Noise(NamedTuple):
-    """How far chance moves the quotients of an arm."""
-
-    limit: float  # of the least against all others
-    low: float  # of the one against the best arm
-    high: float
-    stars: Floats | None  # bootstrap quotients against the best arm; None for Gauss's law
-
-    def tail(self, quotient: float) -> float:
-        """The chance of one as low against the best arm."""
-        from scipy.special import ndtr
-
-        if self.stars is None:
-            return float(ndtr(quotient))
-        return float((1 + (self.stars <= quotient).sum()) / (1 + len(self.stars)))
-
-
 def compare(
     groups: Sequence[Groups],
     basis: str,
@@ -102,6 +85,8 @@ def compare(
 
     `slack`, [2, arm]: by how much each rate may be higher and lower for reasons that the rows cannot show.
     """
+    from scipy.special import ndtr, ndtri
+
     pairs = estimates(groups, bins, shared=basis == PAIRS)
     difference = pairs.rates - pairs.rates.T
     up, down = np.zeros((2, len(groups))) if slack is None else slack
@@ -111,9 +96,15 @@ def compare(
     best = leader(judged, np.array([own[:, 2].sum() / max(own[:, 1].sum(), 1e-300) for own, _ in groups]))
     below, versus = np.zeros(difference.shape, bool), list[Versus | None]()
     for arm, (stars, few) in enumerate(_against(groups, bins, pairs, basis == PAIRS, seed)):
-        noise = _noise(stars, arm, best, 1.0 - confidence, len(groups))
-        wider = _student(few, 1.0 - confidence)
-        below[arm] = judged[arm] < noise.limit * wider
+        wider, level = _student(few, 1.0 - confidence), 1.0 - confidence
+        if stars is None:  # too many arms for the bootstrap: Gauss's quantiles with Bonferroni's correction
+            limit, high = float(ndtri(level / (len(groups) - 1))), float(ndtri(1.0 - level / 2.0))
+            low = -high
+        else:
+            least = np.delete(stars, arm, axis=0).min(axis=0, initial=math.inf)
+            limit = float(np.quantile(least, level)) if len(groups) > 1 else 0.0
+            low, high = np.quantile(stars[best], [level / 2.0, 1.0 - level / 2.0]).tolist()
+        below[arm] = judged[arm] < limit * wider
         if arm == best or math.isnan(difference[arm, best]):
             versus.append(None)
             continue
@@ -121,22 +112,11 @@ def compare(
         strata, before = pairs.strata[min(arm, best), max(arm, best)], np.append(0.0, np.cumsum(groups[arm].sums[:, 0]))
         first, last = np.searchsorted(groups[arm].bins, np.stack([strata.firsts, strata.lasts]))
         rows = int((before[last] - before[first]).sum())
-        chance = noise.tail(float(judged[arm, best]) / wider)
-        versus.append(Versus(own, own - noise.high * error, own - noise.low * error, chance, rows))
+        quotient = float(judged[arm, best]) / wider
+        as_low = ndtr(quotient) if stars is None else (1 + (stars[best] <= quotient).sum()) / (1 + stars.shape[1])
+        versus.append(Versus(own, own - high * error, own - low * error, float(as_low), rows))
     unseen = sum(not len(strata.weights) for strata in pairs.strata.values())
     return Comparison(basis, best, below, versus, unseen, pairs)
-
-
-def _noise(stars: Floats | None, arm: int, best: int, level: float, arms: int) -> _Noise:
-    """Quantiles of the bootstrap, or Gauss's with Bonferroni's correction where there are too many arms for it."""
-    from scipy.special import ndtri
-
-    if stars is None:
-        half = float(ndtri(1.0 - level / 2.0))
-        return _Noise(float(ndtri(level / (arms - 1))), -half, half, None)
-    least = np.delete(stars, arm, axis=0).min(axis=0, initial=math.inf)
-    low, high = np.quantile(stars[best], [level / 2.0, 1.0 - level / 2.0]).tolist()
-    return _Noise(float(np.quantile(least, level)) if arms > 1 else 0.0, low, high, stars[best])
 
 
 def estimates(groups: Sequence[Groups], bins: int = 1, shared: bool = False) -> Pairs:

@@ -132,7 +132,9 @@ def serve(
     ]
     if all(arm.on_hull == NEVER for arm in arms):  # no arm pays: nothing to choose by
         arms = [arm._replace(on_hull=said_of(0.5)) for arm in arms]
-    more = round_amount(budget / 10.0)
+    ten = 10.0 ** np.floor(np.log10(budget / 10.0))
+    parts = [part for part in (1.0, 2.0, 5.0) if part * ten <= budget / 10.0 * (1 + 1e-12)]
+    more = float(round(max(parts) * ten, 12))  # the largest of 1, 2, 5, 10, … that is not above a tenth of the budget
     return Serving(
         requests=requests,
         arms=sorted(arms, key=lambda arm: arm.cost),
@@ -185,12 +187,6 @@ def rehearsed(
         for index, (label, reward) in enumerate(zip(result.policies, result.reward[:, :, -1], strict=True))
     ]
     return serving._replace(rehearsal=played, rehearsed_requests=requests)
-
-
-def round_amount(value: float) -> float:
-    """The largest of 1, 2, 5, 10, 20, … that is not above the value."""
-    ten = 10.0 ** np.floor(np.log10(value))
-    return float(round(max(part for part in (1.0, 2.0, 5.0) if part * ten <= value * (1 + 1e-12)) * ten, 12))
 
 
 def _curve(points: ArmPoints, c: float) -> ServingCurve:

@@ -4,13 +4,16 @@ import math
 from collections import deque
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from outlay.beliefs import Belief, Moments
-from outlay.campaign.records import Entry, PullStatus, Rows, Status
+from outlay.campaign.records import Entry, PullStatus, Status
 from outlay.formulas.confidence import fieller_limit
+
+if TYPE_CHECKING:
+    from outlay.campaign.campaign import Campaign
 
 MOST_POINTS = 4096  # of the money left over time; beyond, every second one goes
 CERTAINTY = math.log(20.0)  # each end of an interval is wrong with probability ½·exp(−ln 20) = 1/40 at most
@@ -44,16 +47,6 @@ class CampaignView(NamedTuple):
     last: tuple[Entry, ...]
 
 
-class Readable(Protocol):
-    """What is needed of a campaign."""
-
-    def status(self) -> Status:
-        """How it stands."""
-
-    def history(self, after: int = 0) -> Rows[Entry]:
-        """Its events."""
-
-
 class CampaignMonitor:
     """Looks at a campaign again and again; each look reads only the events that are new.
 
@@ -66,9 +59,11 @@ class CampaignMonitor:
     [5.0, 4.5]
     """
 
-    def __init__(self, campaign: Readable, pulls: int = 6, events: int = 8) -> None:
+    def __init__(self, campaign: "Campaign", pulls: int = 6, events: int = 8) -> None:
         self._campaign, self._most_pulls = campaign, pulls
-        self._after, self._budget, self._spent, self._used = 0, 0.0, 0.0, 0
+        self.read = 0  # the last event that was read
+        self.behind = False  # whether the last look left something unread
+        self._budget, self._spent, self._used = 0.0, 0.0, 0
         self._burn: list[Balance] = []
         self._asked: dict[int, Entry] = {}  # pulls under way, the oldest first
         self._apart: set[int] = set()  # those of them that count against no budget, or an earlier window's
@@ -76,21 +71,15 @@ class CampaignMonitor:
         self._arms: dict[str, int] = {}
         self._memory = Moments.empty(0)
         self._last: deque[Entry] = deque(maxlen=events)
-        self.behind = False  # whether the last look left something unread
-
-    @property
-    def read(self) -> int:
-        """The last event that was read."""
-        return self._after
 
     def look(self, most: int | None = None) -> CampaignView:
         """The campaign as it is now; with `most`, no more events are read than that, and the rest at later looks."""
-        before = self._after
-        for entry in islice(self._campaign.history(self._after), most):
-            self._after = entry.seq
+        before = self.read
+        for entry in islice(self._campaign.history(self.read), most):
+            self.read = entry.seq
             self._last.append(entry)
             self._take_in(entry)
-        self.behind = most is not None and self._after - before >= most
+        self.behind = most is not None and self.read - before >= most
         status, arms = self._campaign.status(), self._arms
         return CampaignView(
             status,
@@ -134,7 +123,10 @@ class CampaignMonitor:
 
     def _count(self, name: str, entry: Entry) -> float:
         """A pull that costs something, or something else than before: how much more it is."""
-        arm, cost, reward = self._number(name), entry.cost, entry.reward
+        if name not in self._arms:
+            self._arms[name] = len(self._arms)
+            self._memory = self._memory.with_new_arm()
+        arm, cost, reward = self._arms[name], entry.cost, entry.reward
         before: dict[str, float] | None = entry.more.get("instead")
         assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
         if before is None:
@@ -142,12 +134,6 @@ class CampaignMonitor:
             return cost
         self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
         return float(cost - before["cost"])
-
-    def _number(self, arm: str) -> int:
-        if arm not in self._arms:
-            self._arms[arm] = len(self._arms)
-            self._memory = self._memory.with_new_arm()
-        return self._arms[arm]
 
 
 def _under_way(asked: Entry) -> PullStatus:

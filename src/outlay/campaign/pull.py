@@ -58,12 +58,13 @@ class PullInHand(Pull, frozen=True, dict=True):
     def __reduce__(self) -> tuple[type[Pull], tuple[Any, ...]]:
         return Pull, astuple(self)  # what travels to another process is the pull, not the campaign
 
-    def _is_cancelled_by(self, kind: Failure) -> bool:
-        """Whether its `with` block, left untold, cancels it; else it is charged."""
+    def _reason_to_cancel(self, kind: Failure) -> str | None:
+        """Why its `with` block, left untold, cancels it; None where it is charged."""
         if kind is None:
             message = "pull %d was left without a tell: what was set aside is charged"
             log(logging.WARNING, self._campaign, message, self.id)
-        return kind is not None and self._on_error == "cancel"
+            return None
+        return f"left with {kind.__name__}"[:200] if self._on_error == "cancel" else None
 
 
 class ClientPull(PullInHand, frozen=True, dict=True):
@@ -90,8 +91,9 @@ class ClientPull(PullInHand, frozen=True, dict=True):
 
     def __exit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
+            reason = self._reason_to_cancel(kind)
             with suppress(CampaignConflict):  # it was settled by somebody who has another copy of it
-                self.cancel(_reason(kind)) if self._is_cancelled_by(kind) else self.charge()
+                self.charge() if reason is None else self.cancel(reason)
 
 
 class OpenPull(ClientPull, frozen=True, dict=True):
@@ -127,7 +129,8 @@ class OpenPull(ClientPull, frozen=True, dict=True):
 
     async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            end = self.acancel(_reason(kind)) if self._is_cancelled_by(kind) else self.acharge()
+            reason = self._reason_to_cancel(kind)
+            end = self.acharge() if reason is None else self.acancel(reason)
             await asyncio.shield(_unless_settled(end))  # a task that is cancelled again still leaves no pull open
 
 
@@ -155,8 +158,8 @@ class AsyncClientPull(PullInHand, frozen=True, dict=True):
 
     async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         if not self._settled:
-            end = self.cancel(_reason(kind)) if self._is_cancelled_by(kind) else self.charge()
-            await asyncio.shield(_unless_settled(end))
+            reason = self._reason_to_cancel(kind)
+            await asyncio.shield(_unless_settled(self.charge() if reason is None else self.cancel(reason)))
 
 
 def forgotten(campaign: str, pulls: Sequence[Pull]) -> None:
@@ -183,10 +186,6 @@ def number_of(owner: str, pull: object) -> int:
         if isinstance(pull, (int, float)) and not isinstance(pull, bool):
             raise
         raise BadParameter(owner, "pull", "a Pull, as ask returns it, or its number", pull) from None
-
-
-def _reason(kind: Failure) -> str:
-    return "" if kind is None else f"left with {kind.__name__}"[:200]
 
 
 async def _unless_settled(end: Coroutine[Any, Any, None]) -> None:

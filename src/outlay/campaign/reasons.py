@@ -12,7 +12,7 @@ from outlay.campaign.ledger.learner import ChoiceInputs
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
-from outlay.policies.explain import ArmEvidence, Means, PolicyExplanation, explain_choice
+from outlay.policies.explain import ArmEvidence, Means, explain_choice
 from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
@@ -77,7 +77,14 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     found = explain_choice(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown)
     leaders = {inputs.arms[place] for place in found.leaders}
     arms = tuple(
-        _reason(given, k, weight, found, k in leaders) for k, weight in zip(ranked, found.weights, strict=True)
+        ArmReason(
+            given.names[k],
+            k in leaders,
+            given.samples[k],
+            *(weight.evidence, weight.enough, weight.score),
+            _about(weight, found.means, given.samples[k], k in leaders),
+        )
+        for k, weight in zip(ranked, found.weights, strict=True)
     )
     names = [given.names[k] for k in sorted(leaders)]
     words = "No arm can be named now." if arm is None else _why(arms[0], found.means, names)
@@ -86,14 +93,8 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     return Reasons(name, given.policy, found.means, words, arms, untried)
 
 
-def _reason(given: Explanation, arm: int, weight: ArmEvidence, found: PolicyExplanation, leads: bool) -> ArmReason:
-    name, samples = given.names[arm], given.samples[arm]
-    evidence, enough, score = weight.evidence, weight.enough, weight.score
-    return ArmReason(name, leads, samples, evidence, enough, score, _about(weight, found.means, samples, leads))
-
-
 def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
-    """What there is to say about one arm."""
+    """What there is to say about one arm; evidence E as what it means, a probability of e⁻ᴱ."""
     if means == "score":
         return f"Its score is {weight.score:.4g}; the largest comes next."
     if means == "chance":
@@ -108,17 +109,12 @@ def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
         return "As much was spent on it as on the leader: it waits until that is ahead again."
     if weight.evidence is None or weight.enough is None:
         return "Not compared at the moment."
-    return _compared(weight.evidence, weight.enough)
-
-
-def _compared(evidence: float, enough: float) -> str:
-    """Evidence E as what it means: an arm as good as the leader has samples like these with a probability of e⁻ᴱ."""
-    wanted = f"at {_chance(enough)} or less it is left alone for now"
-    if evidence == math.inf:
+    wanted = f"at {_chance(weight.enough)} or less it is left alone for now"
+    if weight.evidence == math.inf:
         return f"No doubt is left that it is worse than the leader; {wanted}."
-    if evidence <= 0.0:
+    if weight.evidence <= 0.0:
         return f"Nothing speaks against it so far; {wanted}."
-    return f"As good as the leader, it would look this bad with a chance of {_chance(evidence)}; {wanted}."
+    return f"As good as the leader, it would look this bad with a chance of {_chance(weight.evidence)}; {wanted}."
 
 
 def _chance(evidence: float) -> str:

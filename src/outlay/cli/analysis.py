@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from outlay.cli.compare import complete_problems, show_result
-from outlay.cli.options import console, listing, say_written, show
+from outlay.cli.options import console, in_threads, into_folder, listing, say_written, show
 
 if TYPE_CHECKING:
     from outlay.advice import Advice
@@ -65,7 +65,7 @@ TOLD = {
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals, and in ruling out.")
 @click.option("--runs", type=int, help="Runs per policy; by default 20 to 200, fewer for large budgets.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same advice.")
-@click.option("--workers", type=int, help="Number of threads; all cores by default.")
+@in_threads
 @click.option("--no-rehearsal", is_flag=True, help="Only read the log; play no policies.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, to DIR.")
@@ -159,9 +159,7 @@ def bounds(problem: str, budget: float, constants: "Constants", requests: float 
 
 @click.command(epilog=f"{REPORT}\n\n{REPORTED}")
 @click.argument("result", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
-)
+@into_folder
 @click.option("--title", help="Title of the page and the tables.")
 def report(result: Path, out: Path, title: str | None) -> None:
     """Write figures, tables and a page about RESULT, a Parquet file.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outlay.cli.options import AskedWrongly, Interrupted, console, listing, say_written, show
+from outlay.cli.options import AskedWrongly, Interrupted, console, in_threads, into_folder, listing, say_written, show
 from outlay.text import counted
 
 if TYPE_CHECKING:
@@ -91,10 +91,8 @@ def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: st
     shell_complete=complete_policies,
     help="A policy to play, such as UCBB1, or yours, as file.py:Name; repeatable.",
 )
-@click.option("--workers", type=int, help="Number of threads; all cores by default.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
-)
+@in_threads
+@into_folder
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="FILE", help="Also save the result: .parquet, or .csv."
 )

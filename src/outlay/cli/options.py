@@ -79,6 +79,10 @@ in_store = click.option(
     metavar="URL",
     help="The ledger's database: sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.",
 )
+into_folder = click.option(
+    "--out", type=click.Path(path_type=Path), default="outlay-report", show_default=True, help="Folder for the report."
+)
+in_threads = click.option("--workers", type=int, help="Number of threads; all cores by default.")
 by_name = click.option("--name", default="default", show_default=True, help="The campaign's name in the store.")
 
 

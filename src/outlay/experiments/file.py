@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -58,14 +58,14 @@ class PolicyEntry(NamedTuple):
     own: type | None = None  # the class, where the policy is the user's
 
     @property
-    def kind(self) -> Callable[..., Policy]:
+    def kind(self) -> type:
         """The policy's class."""
         return policies.BY_NAME[self.name] if self.own is None else self.own
 
     @property
     def takes(self) -> list[str]:
         """The parameters that a file may give; the budget and the requests come from the run."""
-        return [name for name in signature_of(cast("type", self.kind)) if name not in ("budget", "requests")]
+        return [name for name in signature_of(self.kind) if name not in ("budget", "requests")]
 
     def on(self, problem: Problem) -> Policy:
         """The policy, told what it asks for; NotCovered where `problem` cannot say."""
@@ -75,7 +75,7 @@ class PolicyEntry(NamedTuple):
         known |= {name: fact(problem, name) for name in sorted(asked) if known.get(name) is None}
         if self.own is not None:
             return cast("Policy", own_policy(problem, self.own, {**known, **given}))
-        return self.kind(**{**known, **given})
+        return cast("Policy", self.kind(**{**known, **given}))
 
     def _known(self, problem: Problem, given: Table) -> Table:
         """What the policy is told by default; nothing where the file gives every parameter itself."""
@@ -84,7 +84,7 @@ class PolicyEntry(NamedTuple):
         try:
             usual = policy_for(problem, self.name)
         except NotCovered:
-            needed = [name for name, p in signature_of(cast("type", self.kind)).items() if p.default is p.empty]
+            needed = [name for name, p in signature_of(self.kind).items() if p.default is p.empty]
             if given.keys() >= set(needed) and len(given) == len(self.parameters):
                 return {}
             raise
@@ -326,31 +326,8 @@ def _sweep(table: Table, where: str) -> Sweep:
     return Sweep(name, tuple(over), tuple(values))
 
 
-class Setup(NamedTuple):
-    """A problem, those who play it, and for how long."""
-
-    problem: Problem
-    players: tuple[PolicyEntry, ...]
-    budgets: tuple[float, ...] = ()
-    requests: tuple[int, ...] | None = None
-
-
-def moved(setup: Setup, target: str, value: Value) -> Setup:
-    """The setup with `target` at `value`.
-
-    >>> from outlay.arms import catalogue
-    >>> start = Setup(catalogue.load("G"), (PolicyEntry("Frugal", "Frugal", {}),))
-    >>> moved(start, "arms.correlation", 0.9).problem.arms[2].correlation
-    0.9
-    >>> moved(start, "arms.gap", 0.1).problem.rates
-    array([1.5, 1.4, 1.4])
-    >>> moved(start, "K", 5).problem.names
-    ('arm 0', 'arm 1', 'arm 2', 'arm 1 (2)', 'arm 2 (2)')
-    >>> moved(start, "policies.slope", 0.5).players[0].parameters
-    {'slope': 0.5}
-    >>> moved(start._replace(requests=(200,)), "budget_per_request", 0.5).budgets
-    (100.0,)
-    """
+def moved(setup: Experiment, target: str, value: Value) -> Experiment:
+    """The experiment with one target of a sweep at a value, such as arms.correlation at 0.9."""
     if target == "requests":
         count = whole("a sweep over requests", "values", value, at_least=1)
         return setup._replace(requests=(count,) * len(setup.budgets))

@@ -22,7 +22,7 @@ from outlay.checks import writing
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.engine.task import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
-from outlay.experiments.file import Experiment, Setup, Values, moved
+from outlay.experiments.file import Experiment, Values, moved
 from outlay.policies.protocol import Policy, as_data, check_policy, wants_budget, wants_requests
 from outlay.results import Result, load
 from outlay.text import duration, rounded
@@ -145,7 +145,7 @@ def points_of(experiment: Experiment) -> list[SweepPoint]:
 
 def _point(experiment: Experiment, values: Values) -> SweepPoint:
     point = SweepPoint(values, experiment.problem, {})
-    setup = Setup(experiment.problem, experiment.players, experiment.budgets, experiment.requests)
+    setup = experiment
     try:
         for sweep in experiment.sweeps:
             for target in sweep.over:

@@ -109,22 +109,17 @@ def _results(
     check_memory(experiment, points)
     with made(folder / FOLDER):
         for point in points:
-            yield point, combined(point, _cells(experiment, folder, point, progress))
-
-
-def _cells(experiment: Experiment, folder: Path, point: SweepPoint, progress: Progress) -> dict[str, Result]:
-    """The result of each cell of a point, kept or played now."""
-    found = {}
-    for label, cell in point.cells.items():
-        result = kept(folder, cell)
-        if result is None:
-            progress.expect(label, cell)
-            start = time.perf_counter()
-            result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
-            keep(folder, cell, result)
-            progress.done(label, point.title, cell, time.perf_counter() - start)
-        found[label] = result
-    return found
+            found = {}
+            for label, cell in point.cells.items():
+                result = kept(folder, cell)
+                if result is None:
+                    progress.expect(label, cell)
+                    start = time.perf_counter()
+                    result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
+                    keep(folder, cell, result)
+                    progress.done(label, point.title, cell, time.perf_counter() - start)
+                found[label] = result
+            yield point, combined(point, found)
 
 
 def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:

@@ -162,7 +162,11 @@ def write_sweep(experiment: Experiment, rows: list[Row], rankings: list[PointRan
     table = sweep_table(experiment, rows)
     chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
     page, column = sweep_figure(chart), sweep_figure(chart, "column", title=False)
-    figure = PageFigure("sweep", "Regret along the sweep", _words(experiment, chart), page, column)
+    words = _WORDS
+    if _served(experiment):
+        words = _SERVED + _SERVED_BOUND * any(panel.floor for panel in chart.panels)
+    words += _UNBOUNDED * chart.unbounded
+    figure = PageFigure("sweep", "Regret along the sweep", words, page, column)
     texts = {
         "html": page_text(experiment, rankings, table, figure),
         "txt": table.terminal(10_000),
@@ -246,7 +250,9 @@ def point_ranking(point: SweepPoint, result: Result) -> PointRanking:
 def sweep_verdict(rankings: Sequence[PointRanking], runs: int) -> list[str]:
     """Who lost least where, as far as the runs can tell, whether the order changes, how much is lost."""
     single = len(rankings[0].values) == 1
-    along = sorted(rankings, key=_position) if single else list(rankings)
+    along = list(rankings)
+    if single:  # numbers in rising order; words stay in the order of the file
+        along.sort(key=lambda one: [0.0 if isinstance(value, str) else value for value in one.values.values()])
     lossy = [one for one in along if not one.level]
     if not lossy:
         return ["All arms are equally good at every point: whatever is pulled, nothing is lost."]
@@ -322,12 +328,6 @@ def _values(along: Sequence[PointRanking], positions: Sequence[int]) -> str:
     return listed(parts, 6)
 
 
-def _position(one: PointRanking) -> float:
-    """Numbers in rising order; words in the order of the file, since sorting keeps equal keys in their order."""
-    [value] = one.values.values()
-    return 0.0 if isinstance(value, str) else float(value)
-
-
 class Panel(NamedTuple):
     """The curves at one combination of the other sweeps' values."""
 
@@ -376,7 +376,10 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
     ]
     axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
     title = f"Regret at {where(rows)}, {means}"
-    across = _across(xs, words)
+    low, high_x = float(xs[0]), float(xs[-1])
+    margin = 0.3 if words else 0.05 * (high_x - low) or 0.05 * abs(high_x) or 1.0
+    far = low > 0 and high_x > _LOG_FROM * low
+    across = Axis("log", low / 1.1, high_x * 1.1) if far else Axis("linear", low - margin, high_x + margin)
     heights = [across.height(x) for x in xs.tolist()]
     near = not words and any(after - before < _TICKS_APART for before, after in pairwise(heights))
     return SweepChart(title, first.name, [] if near else xs.tolist(), words, across, axis, kept, kept != panels)
@@ -395,15 +398,6 @@ def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp],
     floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
     name = LOWER_BOUND if rows[0].requests is None else REQUESTS_BOUND
     return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
-
-
-def _across(xs: Floats, words: list[str]) -> Axis:
-    """The axis of the swept values: logarithmic where they are positive and far apart."""
-    low, high = float(xs[0]), float(xs[-1])
-    if low > 0 and high > _LOG_FROM * low:
-        return Axis("log", low / 1.1, high * 1.1)
-    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return Axis("linear", low - (0.3 if words else margin), high + (0.3 if words else margin))
 
 
 def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True) -> Figure:
@@ -514,11 +508,3 @@ def _served(experiment: Experiment) -> bool:
 
 def _swept(experiment: Experiment) -> list[str]:
     return [target for sweep in experiment.sweeps for target in sweep.over]
-
-
-def _words(experiment: Experiment, chart: SweepChart) -> str:
-    """How to read the figure; of requests, the bound where it is drawn."""
-    words = _WORDS
-    if _served(experiment):
-        words = _SERVED + _SERVED_BOUND * any(panel.floor for panel in chart.panels)
-    return words + _UNBOUNDED * chart.unbounded

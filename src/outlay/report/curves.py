@@ -157,26 +157,22 @@ def floor_for(result: Result) -> Floor:
 def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
     """The lower bound at the budgets above 1, sharp and as printed; nothing where there is no bound to draw."""
     floor = floor or floor_for(result)
+    if not floor.sharp:
+        return []
     if result.requests is not None:
-        return _request_lines(result, result.requests, floor)
+        # The bound is for budgets in proportion to the requests, infinite ones among them.
+        across, several = axis_of(result)[1].astype(np.float64), result.requests > 1
+        each = result.budgets / result.requests
+        alike = bool(((each == each[0]) | np.isclose(each, each[0], rtol=1e-9)).all())
+        values = floor.sharp * np.log(result.requests[several])
+        return [Line(REQUESTS_BOUND, across[several], values)] if alike and several.any() else []
     budgets = result.budgets[result.budgets > 1]
-    if not floor.sharp or not floor.printed or budgets.size == 0:
+    if not floor.printed or budgets.size == 0:
         return []
     return [
         Line(LOWER_BOUND, budgets, floor.sharp * np.log(budgets)),
         Line(PRINTED_BOUND, budgets, floor.printed * np.log(budgets)),
     ]
-
-
-def _request_lines(result: Result, requests: NDArray[np.int64], floor: Floor) -> list[Line]:
-    """The lower bound over numbers of requests above 1, where budgets are in proportion to them: it is for that."""
-    across, several = axis_of(result)[1].astype(np.float64), requests > 1
-    per_request = result.budgets / requests
-    alike = per_request == per_request[0]  # infinite ones, too
-    alike |= np.isclose(per_request, per_request[0], rtol=1e-9)
-    if not floor.sharp or not alike.all() or not several.any():
-        return []
-    return [Line(REQUESTS_BOUND, across[several], floor.sharp * np.log(requests[several]))]
 
 
 def ceiling_lines(result: Result) -> list[Line]:

@@ -23,7 +23,6 @@ from outlay.report.style import (
     frame,
     legend,
     looks,
-    note,
     set_scale,
     sheet_of,
 )
@@ -110,7 +109,10 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = 
         legend(figure, sheet, lines, labels)
     else:
         for drawn, label, height in zip(lines, labels, chart.heights, strict=True):
-            note(axes, label, (1.015, height), sheet, drawn.get_color(), va="center")
+            axes.annotate(
+                label, (1.015, height), xycoords="axes fraction", color=drawn.get_color(), fontsize=sheet.text,
+                parse_math=False, va="center",
+            )  # fmt: skip
     return figure
 
 

@@ -20,7 +20,7 @@ from outlay import policies
 from outlay.arms import Problem, catalogue
 from outlay.arms.problem_file import absent_laws
 from outlay.checks import check_writable, checked_path, made, writing
-from outlay.engine.limits import Counts, usual_budgets
+from outlay.engine.limits import usual_budgets
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.parameters import Parameters
 from outlay.policies import Fixed
@@ -40,11 +40,6 @@ TABLES: dict[str, Format] = {"txt": "text", "md": "markdown", "csv": "csv", "tex
 FIGURES = ("regret", "distribution", "pulls", "reward")
 _QUESTION = "Which policy spends the budget best?"
 _LONGEST_LAW = 160
-_GAP = {
-    False: "how far its rate is below the best rate. Policies are not told which arm is best.",
-    True: "what a pull of it loses, at the price of money and the worth of a request at the last budget; the best arms "
-    "lose nothing. Policies are not told which they are.",
-}
 _MOST_ARMS = 30
 # A problem whose text is longer (an empirical law lists every sample) is better kept in a file.
 _LONGEST_PROBLEM = 4000
@@ -130,8 +125,11 @@ def page_text(
     """The page as text; without a title, the heading is its question. With `files`, those of a report are beside it."""
     arms, policies = len(result.problem), len(result.policies)
     counts = f"{counted(policies, 'policy', 'policies')}, {counted(arms, 'arm')}"
-    runs = f"{counted(result.runs, 'run')} of each policy"
-    summary = f"{counts}, {_limits(result)}, {runs}"
+    limits = f"a budget of {result.budgets[-1]:,.6g}"
+    if result.requests is not None:
+        served = counted(int(result.requests[-1]), "request")
+        limits = served if result.budgets[-1] == np.inf else f"{limits} for {served}"
+    summary = f"{counts}, {limits}, {counted(result.runs, 'run')} of each policy"
     table = numbers.table()
     return render(
         "report.html.j2",
@@ -144,7 +142,6 @@ def page_text(
         bound=capital(bound_sentence(numbers.floor)),
         arms=arms_table(result),
         served=result.requests is not None,
-        gap=_GAP[result.requests is not None],
         more_arms=max(0, arms - _MOST_ARMS),
         policies=policies_table(result),
         settings=settings(result),
@@ -196,11 +193,13 @@ def _rounded(text: str) -> str:
 
 def settings(result: Result) -> dict[str, str]:
     """How the result was made."""
+    counts = [] if result.requests is None else result.requests.tolist()
+    requests = " to ".join(f"{count:,}" for count in dict.fromkeys((min(counts, default=0), max(counts, default=0))))
     return {
         "seed": str(result.seed),
         "runs": f"{result.runs:,}",
         "budgets": budgets_spanned(result.budgets.tolist()),
-        **({} if result.requests is None else {"requests": _span(result.requests)}),
+        **({} if result.requests is None else {"requests": requests}),
         **({} if result.mode == "until_exceeded" else {"mode": result.mode}),
         "outlay": result.version,
     }
@@ -210,20 +209,6 @@ def budgets_spanned(budgets: Sequence[float]) -> str:
     """Budgets in a few words, such as 3 from 10 to 5,000; one that comes with several numbers of requests is one."""
     shown = [f"{budget:,.6g}" for budget in dict.fromkeys(budgets)]
     return shown[0] if len(shown) == 1 else f"{len(shown)} from {shown[0]} to {shown[-1]}"
-
-
-def _limits(result: Result) -> str:
-    """The last budget and its requests, in the words of the summary."""
-    money = f"a budget of {result.budgets[-1]:,.6g}"
-    if result.requests is None:
-        return money
-    served = counted(int(result.requests[-1]), "request")
-    return served if result.budgets[-1] == np.inf else f"{money} for {served}"
-
-
-def _span(counts: Counts) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def page_figures(result: Result, floor: Floor) -> list[PageFigure]:

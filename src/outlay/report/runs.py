@@ -120,7 +120,7 @@ class Grouping(NamedTuple):
         return np.concatenate([shown, values[..., self.rest].sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
+def grouping(result: Result) -> Grouping:
     """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one.
 
     Of many arms, one that no policy gave a share that can be seen is among the others.
@@ -130,7 +130,7 @@ def grouping(result: Result, most: int = MOST_ARMS) -> Grouping:
     pulls = result.pulls[:, :, -1].sum(axis=1)
     seen = (pulls / np.maximum(pulls.sum(axis=1, keepdims=True), 1)).max(axis=0) >= LEAST_SEEN
     order = np.lexsort((-pulls.sum(axis=0), np.arange(count) != best)).tolist()
-    chosen = order if count <= most + 1 else [k for k in order if seen[k] or k == best][:most]
+    chosen = order if count <= MOST_ARMS + 1 else [k for k in order if seen[k] or k == best][:MOST_ARMS]
     named = sorted(chosen, key=lambda k: (gaps[k], k != best, k))
     labels = [shortened(problem.names[k]) for k in named]
     rest = np.setdiff1d(np.arange(count), named)

@@ -20,7 +20,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from matplotlib.typing import ColorType
 
 from outlay.checks import checked_path, word, writing
 from outlay.errors import BadParameter
@@ -182,11 +181,6 @@ def _columns(lengths: list[int], count: int) -> list[list[int]]:
     rows, more = divmod(len(lengths), count)
     starts = [i * rows + min(i, more) for i in range(count + 1)]
     return [lengths[start:stop] for start, stop in pairwise(starts)]
-
-
-def note(axes: Axes, text: str, at: tuple[float, float], sheet: Sheet, colour: ColorType = INK, **where: Any) -> None:
-    """Words beside the axes, at a fraction of their width and height."""
-    axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=sheet.text, parse_math=False, **where)
 
 
 def stacked(label: str, sheet: Sheet) -> str:

@@ -22,7 +22,7 @@ from outlay.engine import choose_arm as decide
 from outlay.engine.gpu import kernel
 from outlay.engine.gpu.philox import VERBS, Philox, turn
 from outlay.engine.jit.compile import CannotCompile, ClassCopies, reach_of, reason_of
-from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, method_finder, row_source
+from outlay.engine.jit.numba_types import Emitter, Found, Function, NumbaType, law_at, made, method_finder, row_source
 from outlay.parameters import is_record
 from outlay.usercode import PROTOCOL, Reach
 
@@ -123,13 +123,6 @@ def _why(error: Exception) -> str:
     return reason
 
 
-def _made(expression: str, arguments: str) -> Function:
-    space: dict[str, Any] = {"rebuilt": _rebuilt}
-    exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
-    made: Function = space["made"]
-    return made
-
-
 def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
     def part(path: str, kind: NumbaType) -> str:
         if isinstance(kind, types.Array):
@@ -139,7 +132,7 @@ def _of_run(memories: NumbaType, run: NumbaType) -> Found:  # noqa: ARG001
         parts = f"({', '.join(part(f'{path}[{i}]', item) for i, item in enumerate(kind))},)"
         return f"rebuilt({path}, {parts})" if isinstance(kind, types.BaseNamedTuple) else parts
 
-    return _made(part("memories", memories), "memories, run")
+    return made("memories, run", part("memories", memories), _rebuilt)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -173,7 +166,7 @@ for _function, _found in (
     (kernel.holds, lambda policy, *_: kernel.way_to_decide(policy.instance_class)[1]),
     (decide.forget, lambda _: kernel.forget),
     (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
-    (law_at, lambda rows, _: _made(row_source(rows.types[0], "rows.law"), "rows, row")),
+    (law_at, lambda rows, _: made("rows, row", row_source(rows.types[0], "rows.law"), _rebuilt)),
     (kernel.of_run, _of_run),
     (turn, lambda _: _turn),
 ):

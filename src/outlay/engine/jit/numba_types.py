@@ -327,10 +327,12 @@ OWN.update((law_at, decide.decide, decide.decide_among))
 PLAY = without_refcounts(loop.play, loop.advance)
 
 
-def _law_at(rows: NumbaType, row: NumbaType) -> Found:  # noqa: ARG001
-    space: dict[str, Any] = {"rebuilt": _rebuilt}
-    exec(f"def law(rows, row):\n    return {row_source(rows.types[0], 'rows.law')}", space)  # noqa: S102
-    return space["law"]
+def made(arguments: str, expression: str, rebuilt: Emitter) -> Function:
+    """A function that is made from the types of what it gets; `rebuilt` makes a tuple of the class of another."""
+    space: dict[str, Any] = {"rebuilt": rebuilt}
+    exec(f"def made({arguments}):\n    return {expression}", space)  # noqa: S102
+    function: Function = space["made"]
+    return function
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -378,7 +380,7 @@ for _name, _arity in PROTOCOL.items():
 for _function, _found in (
     (decide.decide, lambda policy, *_: decide.way_to_decide(policy.instance_class)),
     (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
-    (law_at, _law_at),
+    (law_at, lambda rows, _: made("rows, row", row_source(rows.types[0], "rows.law"), _rebuilt)),
 ):
     overload(_function, strict=False, jit_options=WITHIN)(_found)
 for _function in Reach(loop.begin, *decide.DECIDE.values(), *decide.DECIDE_AMONG.values()).functions:
