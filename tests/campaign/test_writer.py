@@ -258,6 +258,19 @@ def test_a_call_that_is_cancelled_half_way(slow: str) -> None:
         assert [pull.status for pull in campaign.pulls()] == ["cancelled"] * 3
 
 
+def test_a_call_that_fails_half_way(slow: str) -> None:
+    """The caller hears of it, and of none of its pulls; they are taken back."""
+
+    def fail() -> None:
+        raise ZeroDivisionError("of somebody's own policy")
+
+    with Campaign(**TERMS, policy=Meddler(), store=slow) as campaign:
+        MEANWHILE[2] = fail
+        with pytest.raises(ZeroDivisionError):
+            campaign.ask_many(FEW)
+        assert [pull.status for pull in campaign.pulls()] == ["cancelled"] * 4
+
+
 def test_a_campaign_that_is_let_go_meanwhile(slow: str) -> None:
     """It waits for what was asked of it before."""
     campaign = Campaign(**TERMS, policy=Meddler(), store=slow)

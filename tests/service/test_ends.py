@@ -1,9 +1,7 @@
-"""What ends, is refused or shared so that others are served: streams of revoked keys, files, looks at everything."""
+"""What ends, is refused or shared so that others are served: streams of revoked keys, files."""
 
-import asyncio
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -13,9 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay import Campaign
-from outlay.campaign import campaigns
-from outlay.service import ServiceSettings, auth, streams
-from outlay.service import campaigns as open_campaigns
+from outlay.service import auth, streams
 from outlay.service.auth import KeyStore
 from tests.service.conftest import calling, running
 
@@ -115,25 +111,3 @@ def test_keys_are_looked_up_while_all_other_threads_are_taken(
         assert not answers
         go_on.set()
     assert answers == ["rows"] * (threads + 1)
-
-
-def test_all_who_look_at_once_share_a_look(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred open pages would else read every campaign a hundred times a second."""
-    looks = []
-
-    def slowly(*args: Any) -> Any:
-        looks.append(args)
-        time.sleep(0.05)
-        return campaigns(*args)
-
-    async def crowd() -> None:
-        here = open_campaigns.OpenCampaigns(ServiceSettings(store=store))
-        found = await asyncio.gather(*(here.all() for _ in range(50)))
-        assert {status.name for each in found for status in each} == {"spring"}
-        assert len(looks) <= 2
-        with Campaign(["a"], 1, "Frugal", store=store, name="new"):
-            assert [status.name for status in await here.all(age=60)] == ["spring"]
-            assert [status.name for status in await here.all()] == ["new", "spring"]
-
-    monkeypatch.setattr(open_campaigns, "campaigns", slowly)
-    asyncio.run(crowd())

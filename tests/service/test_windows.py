@@ -66,14 +66,6 @@ def test_an_archived_campaign_is_listed_apart(client: TestClient) -> None:
     assert names() == ["daily", "spring"]
 
 
-def test_the_numbers_say_what_waits_and_what_arms_hold(client: TestClient) -> None:
-    client.post("/v1/campaigns/spring/ask", json={})
-    numbers = client.get("/metrics").text.splitlines()
-    assert "outlay_queue_depth 0.0" in numbers
-    assert any(line.startswith('outlay_arm_reserved{arm="') for line in numbers)
-    assert any('outlay_request_seconds_count{route="/v1/campaigns/{campaign}/ask"} 1.0' in line for line in numbers)
-
-
 def test_a_table_is_written_in_parts(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     import pandas
 

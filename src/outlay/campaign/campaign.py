@@ -195,6 +195,8 @@ class Campaign:
         pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
         for reply in replies:
             if isinstance(reply, Exception) and not (pulls and isinstance(reply, (NotNow, PullOver))):
+                if pulls and key is None:  # a policy that raised, half way: nobody hears of these
+                    yield [c.Cancel(pull.id, "the call for many pulls failed") for pull in pulls]
                 raise reply
         return pulls
 
