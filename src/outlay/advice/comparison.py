@@ -269,15 +269,9 @@ def bins_for(arms: int) -> int:
 def strata_of(mine: Sequence[float], theirs: Sequence[float]) -> Strata:
     """The strata of two arms, from their rows in each bin: as short as they can be with 10 rows of both.
 
-    They are short so that an arm that takes over from another is not compared with it at other times: what comes before
-    the first bin that a stratum needs is left out, and rows of one arm that all come before those of the other make no
-    stratum. A stratum's weight is n·m/(n + m): with it the difference of two
-    means varies least if it is the same in all strata. One bin is one stratum.
-
-    >>> strata_of([40, 40, 5, 10, 90], [0, 0, 5, 5, 90]).firsts.tolist()
-    [2, 4]
-    >>> strata_of([40, 40, 0, 0], [0, 0, 40, 40]).firsts.tolist()
-    []
+    Short, so that an arm that takes over from another is not compared with it at other times: what comes before the
+    first bin that a stratum needs is left out, and rows of one arm that all come before those of the other make none.
+    A stratum's weight is n·m/(n + m), with which the difference of two means varies least if it is the same in all.
 
     Reference: F. Li, K. L. Morgan, A. M. Zaslavsky, "Balancing covariates via propensity score weighting", Journal of
     the American Statistical Association 113 (2018), for overlap weights.
