@@ -82,17 +82,17 @@ class _Base(Generic[H]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of campaign {self.campaign!r} at {self._address}>"
 
-    def _path(self, *parts: object) -> str:
-        return path_of(self.campaign, *parts)
+    def _get(self, *parts: object, **query: object) -> Steps[Any]:
+        return self._send("GET", path_of(self.campaign, *parts), query=query)
 
     def _post(self, *parts: object, **fields: object) -> Steps[Any]:
-        return self._send("POST", self._path(*parts), fields or None)
+        return self._send("POST", path_of(self.campaign, *parts), fields or None)
 
     def _held(self, said: Json) -> H:
         return self._hand.of(convert(said, Pull), self, self.campaign)
 
     def _tell(self, pull: AnyPull, tell: Json) -> Steps[Receipt]:
-        receipt = convert((yield from self._send("POST", self._path("tell"), tell)), Receipt)
+        receipt = convert((yield from self._post("tell", **tell)), Receipt)
         settled(pull)
         return receipt
 
@@ -201,12 +201,12 @@ class Client(_Base[ClientPull]):
         The ask has a key before it is sent, so that an answer that is lost costs nothing: sent again, it gets the same
         pull. Give a key of your own where the work may be taken up by another process.
         """
-        body = _asked(key, ttl, tags, metadata)
+        path, body = path_of(self.campaign, "ask"), _asked(key, ttl, tags, metadata)
         end = math.inf if timeout is None else time.monotonic() + timeout
         while True:
             seconds = min(LOOK, max(0.0, end - time.monotonic())) if wait else 0.0
             try:
-                said = yield from self._send("POST", self._path("ask"), body | {"wait": seconds}, seconds=seconds)
+                said = yield from self._send("POST", path, body | {"wait": seconds}, seconds=seconds)
             except NotNow:
                 if not wait or time.monotonic() >= end:
                     raise
@@ -254,7 +254,8 @@ class Client(_Base[ClientPull]):
         """Record many outcomes, each (pull, cost, reward); as `Campaign.tell_many`."""
         outcomes = list(outcomes)
         tells = [_outcome("tell_many", *each) for each in outcomes]
-        results = (yield from self._send("POST", self._path("tell"), tells))["results"] if tells else []
+        path = path_of(self.campaign, "tell")
+        results = (yield from self._send("POST", path, tells))["results"] if tells else []
         for each in results:
             if "problem" in each:
                 raise _error(each["problem"], self.campaign)
@@ -299,10 +300,10 @@ class Client(_Base[ClientPull]):
     @sync
     def status(self) -> Steps[Status]:
         """How the campaign stands; as `Campaign.status`."""
-        said = yield from self._send("GET", self._path())
+        said = yield from self._get()
         after = len(said["arms"]) if said["more_arms"] else None
         while after is not None:
-            page = yield from self._send("GET", self._path("arms"), query={"after": after, "limit": PAGE})
+            page = yield from self._get("arms", after=after, limit=PAGE)
             said["arms"] += page["items"]
             after = page["next"]
         return convert(said, Status)
@@ -318,11 +319,11 @@ class Client(_Base[ClientPull]):
     ) -> Steps[list[PullStatus]]:
         """The pulls that fit, in the order in which they were asked for; as `Campaign.pulls`, in a list."""
         given = {"status": status, "tag": tag, "key": key}
-        wanted: Json = {name: value for name, value in given.items() if value is not None}
+        wanted = {name: value for name, value in given.items() if value is not None}
         found: list[PullStatus] = []
         while limit is None or len(found) < limit:
-            wanted |= {"after": after, "limit": PAGE if limit is None else min(PAGE, limit - len(found))}
-            page = yield from self._send("GET", self._path("pulls"), query=wanted)
+            some = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = yield from self._get("pulls", **wanted, after=after, limit=some)
             found += convert(page["items"], list[PullStatus])
             if page["next"] is None:
                 break
@@ -334,10 +335,10 @@ class Client(_Base[ClientPull]):
         """Up to `limit` events after event number `after`, in a list."""
         found: list[Entry] = []
         while len(found) < limit:
-            query = {"after": found[-1].seq if found else after, "limit": min(PAGE, limit - len(found))}
-            lines = (yield from self._send("GET", self._path("events"), query=query)).splitlines()
+            start, some = found[-1].seq if found else after, min(PAGE, limit - len(found))
+            lines = (yield from self._get("events", after=start, limit=some)).splitlines()
             found += [msgspec.json.decode(line, type=Entry) for line in lines]
-            if len(lines) < query["limit"]:
+            if len(lines) < some:
                 break
         return found
 

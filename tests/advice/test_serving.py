@@ -66,23 +66,8 @@ def test_what_is_said(stand_in):
     assert "for sure" in found._repr_html_()
 
 
-@pytest.mark.parametrize(
-    ("budget", "words"),
-    [
-        (30.0, "serve 29% of the requests, with small: the money does not reach for the others"),
-        (2000.0, "give every request to large; money is left over"),
-    ],
-)
-def test_too_little_and_too_much_money(budget, words):
-    assert words in answer(advise(calls(), budget, requests=1000, rehearse=False))[0].replace("30%", "29%")
-
-
-def test_the_question_where_money_alone_speaks_for_the_cheapest():
-    asked = "Do you have a number of requests to serve? Say so (--requests N), and the answer may be a mix."
+def test_bad_input():
     log = calls()
-    assert answer(advise(log, 250.0, rehearse=False))[-1].endswith(asked)
-    alike = log[log["arm"].isin(["medium", "other"])]
-    assert not any(asked in sentence for sentence in answer(advise(alike, 250.0, rehearse=False)))
     with pytest.raises(BadParameter, match=r"^requests of advise must be a whole number ≥ 1; got 0$"):
         advise(log, 250.0, requests=0)
     with pytest.raises(BadParameter, match=r"^guarantee of advise must be False with requests"):

@@ -19,10 +19,8 @@ from outlay.advice.summary import (
     Reservoir,
     block_means,
     change_of,
-    course_of,
     merged,
     rate_interval,
-    slack_of,
     sums_of,
     tail_of,
     tally,
@@ -120,17 +118,6 @@ def test_false_alarms_of_drift(law):
     assert alarms > (0.01 if law == "rare" else 0.02) * runs
 
 
-@pytest.mark.parametrize("shape", ["step", "trend", "bump"])
-def test_drift_is_found(shape):
-    time = np.linspace(0, 1, 4000)
-    drift = {"step": 0.5 * (time > 0.6), "trend": time, "bump": 0.8 * (abs(time - 0.5) < 0.2)}[shape]
-    found = change_of(block_means(np.random.default_rng(1).normal(size=4000) + drift))
-    assert found is not None
-    assert found.chance < 1e-3
-    if shape == "step":
-        assert found.at == pytest.approx(0.6, abs=0.05)
-
-
 def ranked(costs: Any) -> Any:
     return np.sort(costs)[::-1]
 
@@ -201,14 +188,6 @@ def test_rewards_that_never_varied_may_yet():
     assert rate_interval(always, 0.95, 0.0, 1.0) == pytest.approx((1 - high, 1.0))
 
 
-def test_slack_is_what_the_interval_allows():
-    """Rewards that never varied: the rate may be as much higher and lower as its interval says."""
-    never = belief_of(np.full(100, 2.0), np.full(100, 0.5))
-    low, high = rate_interval(never, 0.95, 0.0, 1.0)
-    assert slack_of(never, 0.95, 0.0, 1.0) == pytest.approx((high - 0.25, 0.25 - low))
-    assert slack_of(belief_of([1.0, 2.0], [0.0, 1.0]), 0.95, 0.0, 1.0) == (0.0, 0.0)
-
-
 def test_verdicts_where_rates_changed_over_time():
     """Who was below another in every part, and clearly in its last one, is out; who was ever ahead is behind."""
     none = math.nan
@@ -227,18 +206,6 @@ def test_verdicts_where_rates_changed_over_time():
             assert verdicts(1, [[1], []], [False] * 2, courses) == [verdict, BEST]
     ever_ahead = [Course(False, (0.2, 0.2, 1.2), (0.1,) * 3), Course(False, (0.9, 1.0, 1.1), (0.1,) * 3)]
     assert verdicts(1, [[1], []], [False] * 2, ever_ahead) == [OUT, BEST]  # without an alarm it is noise
-
-
-def test_the_course_of_an_arm():
-    """The rate in each eighth and its standard error, by the delta method; nan where there is nothing."""
-    costs, rewards = skewed(np.random.default_rng(0), 4000)
-    parts = np.repeat(np.arange(8), 500)
-    course = course_of(True, np.stack([costs, rewards])[:, parts > 0], parts[parts > 0])
-    assert math.isnan(course.parts[0])
-    assert math.isnan(course.errors[0])
-    assert course.parts[3] == rewards[1500:2000].sum() / costs[1500:2000].sum()
-    low, high = rate_interval(belief_of(costs[1500:2000], rewards[1500:2000]), 0.95, 0.0, 1.0)
-    assert (high - low) / 2 / 1.965 == pytest.approx(course.errors[3], rel=0.02)
 
 
 HEAD = "arm,cost,reward\n"

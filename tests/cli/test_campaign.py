@@ -161,7 +161,7 @@ def test_warm(outlay: Run) -> None:
     assert (more["arms"], more["costs"], more["rewards"]) == ([0, 1], [0.25, 2.0], [1.0, 0.0])
 
 
-def test_ledgers_travel(outlay: Run) -> None:
+def test_ledgers_travel(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     outlay(*NEW)
     outlay("ask", "--n", "2")
     assert line(outlay("export", "ledger.ndjson")) == {"wrote": "ledger.ndjson", "events": 3}
@@ -170,6 +170,9 @@ def test_ledgers_travel(outlay: Run) -> None:
     assert line(outlay("import", "ledger.ndjson", "--name", "second"))["name"] == "second"
     assert line(outlay("import", "-", "--store", "sqlite:///b.db", stdin=piped.stdout_bytes))["name"] == "default"
     assert [status["name"] for status in lines(outlay("list"))] == ["default", "second"]
+    monkeypatch.setenv("OUTLAY_STORE", "sqlite:///b.db")
+    assert [status["name"] for status in lines(outlay("list"))] == ["default"]
+    monkeypatch.delenv("OUTLAY_STORE")
     assert line(outlay("backup", "copy.db")) == {"wrote": "copy.db"}
     assert [status["in_flight"] for status in lines(outlay("list", "--store", "sqlite:///copy.db"))] == [2, 2]
     assert "has a campaign 'default' already" in refused(outlay("import", "ledger.ndjson"), 1)
@@ -183,13 +186,6 @@ def test_verify_tells_a_script(outlay: Run) -> None:
     connection.close()
     verdict = line(outlay("verify"), code=1)
     assert verdict["problems"] == ["the campaign's row: spent is 1, and the events come to 0"]
-
-
-def test_the_store_of_the_environment(outlay: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OUTLAY_STORE", "sqlite:///there.db")
-    outlay(*NEW)
-    assert Path("there.db").exists()
-    assert line(outlay("status"))["phase"] == "open"
 
 
 def test_pulls_with_their_notes(outlay: Run) -> None:

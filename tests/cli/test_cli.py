@@ -90,16 +90,14 @@ def test_list(ask, tmp_path):
 
 def test_library_errors_are_one_line(ask):
     assert "PROBLEM must be a TOML file or a name from the catalogue (G, " in failed(ask("compare", "nosuch"), 2)
-    assert "--policy must be one of UCBB1, " in failed(ask("compare", "--policy", "nosuch"), 2)
     assert "(did you mean Frugal?); got 'Frugle'" in failed(ask("compare", "--policy", "Frugle"), 2)
     assert "(did you mean heavy-tails?); got 'heavytail'" in failed(ask("compare", "heavytail"), 2)
+    assert "outlay: --save must be" in failed(ask("compare", *QUICK, "--save", "x.xlsx"), 2)
     assert "outlay: --runs must be" in failed(ask("compare", "--runs", "0"), 2)
-    assert "budget" in failed(ask("compare", "--budget", "-1"), 2)
     assert "budget" in failed(ask("compare", "--budget", "nan"), 2)
     assert "UCBB2 needs bounded costs and rewards, and those of arm 'arm 0' are not" in failed(
         ask("compare", "G", "--policy", "UCBB2"), 1
     )
-    assert "File name too long" in failed(ask("compare", "x" * 300), 1)
     Path("broken.toml").write_text("== not TOML ==")
     assert "broken.toml" in failed(ask("compare", "broken.toml"), 1)
     assert "cannot read ." in failed(ask("compare", "."), 1)
@@ -119,14 +117,6 @@ def test_a_place_that_cannot_be_written(ask, monkeypatch):
         assert "cannot write made/report.html: permission denied" in failed(ask("compare", "--out", "made"), 1)
     assert "file" in failed(ask("compare", *QUICK, "--out", "file"), 1)
     assert "Not a directory" in failed(ask("compare", *QUICK, "--out", "file/deeper"), 1)
-
-
-def test_interrupt_is_130(ask, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(comparison, "simulate", interrupted)
-    assert failed(ask("compare"), 130) == "outlay: interrupted"
 
 
 @pytest.mark.parametrize(
@@ -150,16 +140,6 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})), fi
     assert "click" in loaded
     assert not loaded & {"numba", "matplotlib", "pandas", "scipy", "pyarrow", "rich", "jinja2", "alembic", "psycopg"}
     assert ("sqlalchemy" in loaded) == ("numpy" in loaded) == asking
-
-
-def test_a_result_is_saved_as_csv(ask, stand_in):
-    result = ask("compare", *QUICK, "--policy", "RoundRobin", "--save", "x.csv")
-    assert result.exit_code == 0, result.output
-    first, *rows = Path("x.csv").read_text().splitlines()
-    assert first == "policy,run,budget,pulls,cost,reward,regret"
-    assert len(rows) == 4 * 2
-    sentence = "outlay: --save must be a file that ends in .parquet or .csv; got 'x.xlsx'"
-    assert failed(ask("compare", *QUICK, "--save", "x.xlsx"), 2) == sentence
 
 
 def test_report(ask, stand_in):

@@ -11,13 +11,11 @@ from tests.arms import conftest
 
 from outlay import logs
 from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
-from outlay.arms.problem_file import LAWS
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.experiments import Experiment, is_experiment, load, points_of
-from outlay.experiments.file import TAKEN, PolicyEntry, Sweep, moved, problem_of
-from outlay.experiments.report import Row
+from outlay.experiments.file import PolicyEntry, Sweep, moved, problem_of
 from outlay.logs import LogColumns
-from outlay.policies import BY_NAME, UCBB1, UCBM1, CatoniRate, Frugal
+from outlay.policies import BY_NAME, UCBB1, UCBM1
 from outlay.problem_policies import policy_for
 
 from .conftest import PLAIN, SWEPT
@@ -149,14 +147,6 @@ def test_the_inline_problem_is_that_of_a_problem_file(write):
     assert inline == Problem.from_toml("format = 1\n" + arms)
 
 
-def test_a_sweep_is_not_called_what_another_column_is(write):
-    assert Row._fields[1:] == (*TAKEN, "requests")
-    with pytest.raises(
-        BadFile, match=r"name of sweep 1 must be unlike the other columns of the table .*; got 'policy'"
-    ):
-        load(write(SWEPT + 'name = "policy"\n'))
-
-
 LOG = "model,usd,score,other\nsmall,1,0.5,x\nlarge,2.5,1,\nsmall,3,-1,y\n"
 OF_LOG = (
     'format = 1\n[experiment]\nbudget = 10\n[log]\nfile = "log.csv"\narm = "model"\ncost = "usd"\nreward = "score"\n'
@@ -255,10 +245,6 @@ def test_the_gap_of_every_law(law):
     assert moved_problem(problem, "arms.law.gap", wanted) == found
 
 
-def test_the_examples_have_every_law():
-    assert {type(law).__name__ for law in EXAMPLES} >= set(LAWS)
-
-
 def test_the_number_of_arms():
     problem = Problem([Bernoulli(0.5, 0.1), Uniform(0, 1, 0, 1), Bernoulli(0.5, 0.2)], names=["a", "best", "c"])
     assert moved_problem(problem, "K", 3) == problem
@@ -297,13 +283,6 @@ def test_what_a_file_gives_replaces_what_is_known():
     bounded = PolicyEntry("UCBB1", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(problem)
     assert isinstance(bounded, UCBB1)
     assert bounded.chosen_factor == 2.0, "it follows from the bounds that were given"
-
-
-def test_known_gives_what_no_policy_is_told_unasked():
-    problem = catalogue.load("bounded")
-    assert PolicyEntry("Frugal", "a", {"reward_bound": "known"}).on(problem) == Frugal(reward_bound=1.0)
-    moments = dict.fromkeys(("var_cost", "var_reward", "cov"), "known")
-    assert PolicyEntry("CatoniRate", "a", moments).on(problem) == CatoniRate(**problem.second_moments())
 
 
 def test_a_file_that_says_everything_needs_no_problem_that_knows():

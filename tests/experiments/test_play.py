@@ -8,7 +8,7 @@ import pytest
 
 import outlay
 from outlay import Result, policies
-from outlay.errors import BadFile, BadParameter, OutlayError
+from outlay.errors import BadFile, OutlayError
 from outlay.experiments import estimate, load, points_of, results, run
 from outlay.experiments import plan as store
 from outlay.experiments import report as outputs
@@ -103,15 +103,6 @@ def test_what_is_refused_leaves_nothing(write, monkeypatch, old, new, sentence):
     with pytest.raises(OutlayError, match=sentence):
         run(load(write(SWEPT.replace(old, new))), "a/b")
     assert [path.name for path in Path().iterdir()] == ["experiment.toml"]
-
-
-def test_what_simulate_refuses_was_asked_wrongly_in_the_file(write, monkeypatch, reports):
-    def simulate(*_, **__):
-        raise BadParameter("simulate", "runs", "fewer", 4)
-
-    monkeypatch.setattr("outlay.experiments.play.simulate", simulate)
-    with pytest.raises(BadParameter, match=r"^runs of \[experiment\] in experiment.toml must be fewer; got 4$"):
-        run(load(write(PLAIN)), "out")
 
 
 @pytest.mark.parametrize("taken", ["sweep.csv", "correlation=0.5/report.html"])

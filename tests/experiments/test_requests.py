@@ -12,7 +12,7 @@ import outlay
 from outlay import theory
 from outlay.cli import commands
 from outlay.errors import BadFile
-from outlay.experiments import estimate, load, points_of, results, run
+from outlay.experiments import load, points_of, results, run
 from outlay.problem_policies import usual_policies
 
 pytestmark = pytest.mark.interpreted
@@ -33,14 +33,6 @@ TURNS = '[[policies]]\nname = "RoundRobin"\n'
 
 def text_of(limits: str, sweep: str = "", arms: str = ARMS) -> str:
     return f"format = 1\n[experiment]\n{limits}\nruns = 3\n{arms}{TURNS}{sweep}"
-
-
-def test_requests_are_one_number_or_one_for_each_budget(write: Any) -> None:
-    assert load(write(text_of("budgets = [5, 9]\nrequests = 20"))).requests == (20, 20)
-    assert load(write(text_of("budgets = [5, 9]\nrequests = [20, 30]"))).requests == (20, 30)
-    assert load(write(text_of("budgets = [inf]\nrequests = [20, 30]"))).budgets == (math.inf, math.inf)
-    assert load(write(text_of("budgets = [5]"))).requests is None
-    assert len(load(write(text_of("budget = 5\nrequests = 20"))).requests or ()) == 25
 
 
 @pytest.mark.parametrize(
@@ -85,15 +77,9 @@ def test_a_sweep_over_the_budget_per_request(write: Any, tmp_path: Path) -> None
     experiment = load(write(text_of("budgets = [5]\nrequests = 40", sweep)))
     outcome = run(experiment, tmp_path)
     assert [(row.budget, row.requests) for row in outcome.rows] == [(8.0, 40), (20.0, 40)]
-    text = (tmp_path / "sweep.txt").read_text()
-    assert "regret at 40 requests, 3 runs" in text.replace("Regret", "regret")
     assert (tmp_path / "sweep.csv").read_text().splitlines()[0].endswith(",lower_bound,requests")
     sharp = theory.lower_bound(experiment.problem, budget=8.0, requests=40)
     assert outcome.rows[0].lower_bound == pytest.approx(sharp * math.log(40))
-    page = (tmp_path / "sweep.html").read_text()
-    assert "budget_per_request times the requests" in page
-    assert "Those of the mix of arms" in page
-    assert "not pulling the best arm every time" not in page
     again = run(experiment, tmp_path)
     assert (again.played, again.reused) == (0, 2)
     for point, result in results(experiment, tmp_path):
@@ -123,11 +109,6 @@ def test_a_cell_is_named_by_its_limits(write: Any) -> None:
     cells = [points_of(load(write(text)))[0].cells["RoundRobin"] for text in tables]
     assert len({cell.key for cell in cells}) == 4
     assert [cell.pulls for cell in cells] == pytest.approx([3 * 5 / 0.4, 3 * 9, 3 * 8, 3 * 5 / 0.4])
-
-
-def test_the_time_it_takes_is_estimated(write: Any, tmp_path: Path) -> None:
-    [share] = estimate(load(write(text_of("budgets = [inf]\nrequests = [5, 50]"))), tmp_path)
-    assert (share.missing, share.pulls) == (1, 150)
 
 
 def test_the_command_takes_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,11 +141,6 @@ def test_edges(policy: Any) -> None:
     assert score([(1.0, 0.5), (1.5, -3.0)] * 1000, 3.0) == pytest.approx(-1.0, abs=0.4)
 
 
-@pytest.mark.parametrize("policy", SCALE_FREE, ids=repr)
-def test_samples_that_never_vary_are_believed(policy: Any) -> None:
-    assert policy.score(belief_for(policy, [(2.0, 1.0)] * 50), 5.0) == 0.5
-
-
 @pytest.mark.parametrize("policy", [MedianRate(0.5), CatoniRate(0.5), CatoniRate(0.5, 0.5, 0.5, 0.1)], ids=repr)
 def test_compiled_equals_interpreted_and_remembers_rightly(policy: Any) -> None:
     """Bit for bit, with nothing remembered, with the right thing remembered and with something else remembered."""

@@ -12,13 +12,13 @@ from tests.policies.tapes import (
     ALL,
     EVERY,
     Tape,
+    compared,
     constants,
     each_tape,
     nothing,
 )
 
 from outlay.beliefs import Lead, PooledBelief, PooledMoments
-from outlay.formulas.argmax import best_by_excess
 from outlay.policies import Frugal, KLRate
 
 Array = NDArray[np.float64]
@@ -28,33 +28,13 @@ Array = NDArray[np.float64]
 def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
     """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
     slack = 0.0 if tape in (constants, nothing) else 1e-9  # all ties are exact there
-    compared, of = 0, 0
-    for seed, (policy, twin) in enumerate(EVERY):
-        rng, memory, pulls = np.random.default_rng(seed), policy.memory(4), np.zeros(4, np.int64)
-        samples: list[slow.Pairs] = [[] for _ in range(4)]
-        for n in range(160):
-            arm = best_by_excess(policy, memory, pulls)
-            if n < 40 or n % 8 == 0:
-                expected = slow.choose(samples, twin, slack)
-                of, compared = of + 1, compared + expected.clear
-                if expected.clear:
-                    assert arm == expected.arm, (policy, n)
-                    assert_excess(policy, memory, expected, (policy, n))
-            cost, reward = tape(rng, arm)
-            memory.observe(arm, cost, reward)
-            samples[arm].append((cost, reward))
-            pulls[arm] += 1
-    assert compared > 0.6 * of
-
-
-def assert_excess(policy: Any, memory: PooledMoments, expected: slow.Choice, where: Any) -> None:
-    lead = memory.lead(expected.leader)
-    for arm, value in expected.excess.items():
-        found = policy.excess(memory.belief(arm), lead, lead)
-        if value > 0 and isinstance(policy, KLRate) and policy.evidence != "closed":
-            assert found > 0, where  # the search stops at the first value that is enough
-        else:
-            assert found == pytest.approx(value, rel=1e-9, abs=1e-9), (*where, arm)
+    steps = [n for n in range(160) if n < 40 or n % 8 == 0]
+    counts = [
+        compared(policy, tape, 4, seed, steps, lambda samples, _, twin=twin: slow.choose(samples, twin, slack))
+        for seed, (policy, twin) in enumerate(EVERY)
+    ]
+    clear, of = np.sum(counts, axis=0)
+    assert clear > 0.6 * of
 
 
 Extremes = tuple[float, float, float]  # the largest reward, the smallest and the largest cost

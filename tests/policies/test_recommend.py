@@ -58,15 +58,9 @@ def test_what_is_known_decides(known: dict[str, Any], policy: Any) -> None:
             {"second_moments": {}},
             "second_moments of recommend must be None or a dict of var_cost, var_reward and cov; got {}",
         ),
-        (
-            {"second_moments": 3},
-            "second_moments of recommend must be None or a dict of var_cost, var_reward and cov; got 3",
-        ),
         ({"requests": 0}, "requests of recommend must be > 0; got 0"),
         ({"costs": [0.5]}, "costs of recommend must be None where requests have no limit; got [0.5]"),
         ({"tails": "fat"}, "tails of recommend must be one of light, heavy; got 'fat'"),
-        ({"cost_bound": -1.0}, "cost_bound of recommend must be > 0; got -1.0"),
-        ({"reward_bound": "x"}, "reward_bound of recommend must be a finite number > 0; got 'x'"),
         ({"cost_bound": 0.4}, "cost_bound of recommend must be at least what arm 0 has had on average, 0.5; got 0.4"),
         (
             {"reward_bound": 0.7},

@@ -176,19 +176,6 @@ def test_scores_only_rise_with_log_n(policy: Any) -> None:
         assert all(a <= b for a, b in itertools.pairwise(scores)), (belief, steps)
 
 
-def test_infinite_scores() -> None:
-    belief = Belief(0, 100, 1.0, 1.0, 0.0, 0.0, 0.0)
-    exact = UCBB1(0.0, 0.0, 0.0)
-    assert exact.score(belief, 5.0) == 1.0  # η = 0 is stable: the rate itself
-    assert exact.score(belief._replace(mean_cost=5e-324, mean_reward=0.0), 5.0) == 0.0
-    assert exact.score(belief._replace(pulls=0), 0.0) == math.inf
-    for cost in (0.0, -1.0):
-        assert all(policy.score(belief._replace(mean_cost=cost), 5.0) == math.inf for policy in MOMENT_POLICIES)
-    edge = 2 * 0.21875 * 0.21875  # with α = 4, ln n = 4, T = 16: η = √(½·Var), here exactly 0.21875
-    assert UCBB1(edge, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) == math.inf
-    assert UCBB1(edge * 0.999, 0.0, 0.0, alpha=4.0).score(belief._replace(pulls=16), 4.0) < math.inf
-
-
 def test_ucb_m1_memory_has_room_for_the_groups_of_a_large_alpha() -> None:
     policy = UCBM1(0.0, 1.0, 0.0, alpha=50.0)
     memory = policy.memory(1)

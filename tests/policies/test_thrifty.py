@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies import slow_thrifty as slow
-from tests.policies.slow_kl_rate import Pairs
-from tests.policies.tapes import Tape, constants, each_tape, gaussian, nothing
+from tests.policies.tapes import Tape, compared, constants, each_tape, gaussian, nothing
 from tests.policies.test_kl_rate import between, box, edge, edge_belief, edge_lead, extremes_of, random_lead
 
-from outlay.beliefs import Belief, Lead, SequentialMoments
-from outlay.formulas.argmax import best_of_opened
+from outlay.beliefs import Belief, Lead
 from outlay.policies import Thrifty, Wary
-from outlay.policies.protocol import wants_budget, with_limits
 
 ALL: list[Any] = [
     Thrifty(),
@@ -25,46 +22,8 @@ ALL: list[Any] = [
 ]
 
 
-def played(policy: Any, tape: Tape, arms: int, seed: int, slack: float, steps: list[int]) -> tuple[int, int]:
-    """Play a run, compare it with the twin at some steps, and count how many: where rounding decides nothing, and all.
-
-    More arms than a tape has are of its laws in turn.
-    """
-    rng, memory, pulls = np.random.default_rng(seed), policy.memory(arms), np.zeros(arms, np.int64)
-    samples: list[Pairs] = [[] for _ in range(arms)]
-    spent, compared, of = 0.0, 0, 0
-    memory.shuffle(rng)
-    order = memory.order.tolist()
-    for n in range(steps[-1] + 1):
-        arm = best_of_opened(policy, memory, pulls)
-        if n in steps:
-            expected = slow.choose(samples, order, policy.slope, policy.budget, slack)
-            of, compared = of + 1, compared + expected.clear
-            if expected.clear:
-                assert arm == expected.arm, (policy, n)
-                assert_excess(policy, memory, expected, (policy, n))
-        cost, reward = tape(rng, arm % 4)
-        memory.observe(arm, cost, reward)
-        samples[arm].append((cost, reward))
-        pulls[arm] += 1
-        spent += cost
-        if spent > policy.known_budget:
-            break
-    return compared, of
-
-
-def assert_excess(policy: Any, memory: SequentialMoments, expected: slow.Choice, where: tuple[Any, ...]) -> None:
-    if expected.leader < 0:
-        return
-    lead = memory.lead(expected.leader)
-    if expected.fresh == expected.fresh and memory.unopened() < len(memory.order):
-        assert policy.excess_of_new_arm(lead, lead) == pytest.approx(expected.fresh, rel=1e-9, abs=1e-9), (
-            *where,
-            "fresh",
-        )
-    for arm, value in expected.excess.items():
-        found = policy.excess(memory.belief(arm), lead, lead)
-        assert found == pytest.approx(value, rel=1e-9, abs=1e-9), (*where, arm)
+def twin(policy: Any, slack: float) -> Any:
+    return lambda samples, order: slow.choose(samples, order, policy.slope, policy.budget, slack)
 
 
 @each_tape
@@ -72,17 +31,20 @@ def test_choices_and_excess_equal_the_slow_twin(tape: Tape) -> None:
     """Step by step along the run of each policy; rounding may decide only where the twin says that it could."""
     slack = 0.0 if tape in (constants, nothing) else 1e-9  # all ties are exact there
     steps = [n for n in range(160) if n < 40 or n % 8 == 0]
-    counts = [played(policy, tape, 4 + 10 * (seed % 2), seed, slack, steps) for seed, policy in enumerate(ALL)]
-    compared, of = np.sum(counts, axis=0)
-    assert compared > 0.6 * of
+    counts = [
+        compared(policy, tape, 4 + 10 * (seed % 2), seed, steps, twin(policy, slack)) for seed, policy in enumerate(ALL)
+    ]
+    clear, of = np.sum(counts, axis=0)
+    assert clear > 0.6 * of
 
 
 def test_a_long_run_equals_the_slow_twin() -> None:
     """So much spend that the slope grows with it, and many arms, so that it grows less."""
     steps = [*range(200, 1200, 50)]
     for arms, budget in ((14, None), (40, 1100.0)):
-        compared, of = played(Thrifty(budget=budget), gaussian, arms, 3, 1e-9, steps)
-        assert compared == of > 10
+        policy = Thrifty(budget=budget)
+        clear, of = compared(policy, gaussian, arms, 3, steps, twin(policy, 1e-9))
+        assert clear == of > 10
 
 
 def edge_moments(rng: np.random.Generator) -> Belief:
@@ -166,14 +128,3 @@ def random_box(rng: np.random.Generator, noise: float = 1.0) -> tuple[Lead, Lead
         one, other = (lead._replace(spread=noise * lead.spread, size=1.0) for lead in (one, other))
         weights[0] = rng.choice([0.1, 1.0])
     return box(one, between(one, other, weights))
-
-
-def test_the_budget_is_told_unless_the_horizon_is_unknown() -> None:
-    for kind in (Thrifty, Wary):
-        assert wants_budget(kind())
-        assert with_limits(kind(), 50) == kind(budget=50.0)
-        assert with_limits(kind(budget=9.0), 50) == kind(budget=50.0)
-        assert not wants_budget(kind(horizon="unknown"))
-        assert with_limits(kind(horizon="unknown"), 50) == kind(horizon="unknown")
-        assert kind().known_budget == math.inf
-        assert kind(budget=7).known_budget == 7.0

@@ -1,13 +1,11 @@
 """What Thrifty and Wary choose: at the edges, in other units, under other labels, with a budget nearly spent."""
 
 import math
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.policies.slow_kl_rate import Pairs
-from tests.policies.tapes import gaussian
+from tests.policies.tapes import Law, Run, gaussian, scaled, taped
 
 from outlay import Problem, simulate
 from outlay.arms import Gaussian
@@ -17,22 +15,6 @@ from outlay.policies import Thrifty, Wary
 pytestmark = pytest.mark.interpreted
 
 HORIZONS: tuple[Literal["told", "unknown"], ...] = ("told", "unknown")
-Law = Callable[[int, int], tuple[float, float]]
-
-
-class Run:
-    """A run of a policy, in the interpreter: law(arm, k) is the arm's k-th sample."""
-
-    def __init__(self, policy: Any, law: Law, arms: int, end: int, order: list[int] | None = None) -> None:
-        self.memory, self.pulls, self.chosen = policy.memory(arms), np.zeros(arms, np.int64), []
-        if order is not None:
-            self.memory.order[:] = order
-            self.memory.place[order] = np.arange(arms)
-        for _ in range(end):
-            arm = best_of_opened(policy, self.memory, self.pulls)
-            self.memory.observe(arm, *law(arm, int(self.pulls[arm])))
-            self.pulls[arm] += 1
-            self.chosen.append(arm)
 
 
 EACH = pytest.mark.parametrize("policy", [Thrifty(), Wary(budget=1e9), Thrifty(budget=100.0)], ids=repr)
@@ -94,34 +76,24 @@ def test_an_arm_that_pays_and_has_cost_nothing_for_long_is_not_given_up(policy: 
     assert worthless.pulls[1] < 100  # a call that fails costs nothing, too
 
 
-def taped(seed: int, arms: int) -> list[Pairs]:
-    rng = np.random.default_rng(seed)
-    return [[gaussian(rng, arm % 4) for _ in range(150)] for arm in range(arms)]
-
-
-def reader(samples: list[Pairs]) -> Law:
-    return lambda arm, k: samples[arm][k]
-
-
 @pytest.mark.parametrize("budget", [None, 110.0])
 def test_units_change_no_choice(budget: float | None) -> None:
     """By powers of two none at all, so that rounding is the same, from 1e-15 to 1e15; the budget is a cost."""
-    samples = taped(8, 12)
-    path = Run(Thrifty(budget=budget), reader(samples), 12, 100).chosen
+    samples = taped(gaussian, 8, 12)
+    path = Run(Thrifty(budget=budget), scaled(samples, 1.0, 1.0), 12, 100).chosen
     assert len(set(path)) > 6
     for cost, reward in ((2.0**10, 1.0), (1.0, 2.0**10), (2.0**50, 2.0**-50), (2.0**-50, 2.0**50)):
         policy = Thrifty(budget=budget and budget * cost)
-        scaled = [[(cost * x, reward * r) for x, r in pairs] for pairs in samples]
-        assert Run(policy, reader(scaled), 12, 100).chosen == path
+        assert Run(policy, scaled(samples, cost, reward), 12, 100).chosen == path
 
 
 @pytest.mark.parametrize("budget", [None, 110.0])
 def test_other_labels_in_the_same_order_change_the_labels_alone(budget: float | None) -> None:
-    samples, rng = taped(9, 12), np.random.default_rng(1)
+    samples, rng = taped(gaussian, 9, 12), np.random.default_rng(1)
     order, label = rng.permutation(12).tolist(), rng.permutation(12).tolist()
     back = np.argsort(label).tolist()
     policy = Thrifty(budget=budget)
-    path = Run(policy, reader(samples), 12, 100, order).chosen
+    path = Run(policy, scaled(samples, 1.0, 1.0), 12, 100, order).chosen
     assert path[:2] == order[:2]
     assert len(set(path)) > 6
     other = Run(policy, lambda arm, k: samples[back[arm]][k], 12, 100, [label[arm] for arm in order])
@@ -130,7 +102,7 @@ def test_other_labels_in_the_same_order_change_the_labels_alone(budget: float | 
 
 def test_one_run_serves_all_budgets_where_the_horizon_is_unknown_and_else_one_each() -> None:
     problem = Problem([Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(10)])
-    budgets, runs = [40.0, 200.0], 20
+    budgets, runs = [40.0, 200.0], 6
     told, unknown = (simulate(problem, Thrifty(horizon=h), budgets, runs=runs).pulls[0] for h in HORIZONS)
     for j, budget in enumerate(budgets):
         filled_in = Thrifty(horizon="unknown", budget=budget)

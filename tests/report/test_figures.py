@@ -1,8 +1,6 @@
 """What figures show, that they can be drawn from any result, and that files of them are the same every time."""
 
 import re
-import subprocess
-import sys
 from typing import Any
 from xml.etree import ElementTree
 
@@ -43,15 +41,6 @@ def test_bad_widths_and_results_are_refused(three, draw):
         draw(three, width="wide")
     with pytest.raises(BadParameter, match=rf"result of {draw.__name__} must be an outlay.Result; got 5"):
         draw(5)
-
-
-def test_drawing_leaves_no_trace():
-    """No pyplot, no display, no changed settings."""
-    script = (
-        "import sys, matplotlib; before = dict(matplotlib.rcParams); import outlay.report.page;"
-        "assert 'matplotlib.pyplot' not in sys.modules; assert before == dict(matplotlib.rcParams)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, env={"MPLBACKEND": "agg"}, timeout=60)
 
 
 def test_files_are_the_same_every_time(apart, tmp_path):

@@ -53,7 +53,6 @@ def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets
     assert "Regret at budget 90 and 200 requests, 20 runs, seed 0" in text
     assert "best arms" in text
     sharp = theory.lower_bound(COINS, budget=90.0, requests=200)
-    assert f"lower bound as B and N grow in proportion: {sharp:.4g} · ln N" in text
     lines = report.table(over_budgets, "csv").splitlines()
     assert lines[0] == "policy,budget,requests,regret,stderr,median,q10,q90,best_share,bound_ratio"
     mean = over_budgets.regret()["mean"].iloc[2]
@@ -62,7 +61,6 @@ def test_the_table_counts_pulls_of_the_mix_and_divides_by_the_bound(over_budgets
     assert float(turns[3]) == mean
     assert float(turns[8]) == pytest.approx(2 / 3, abs=0.01)
     assert float(turns[9]) == pytest.approx(mean / (sharp * math.log(200)))
-    assert r"$\cdot$ ln N" in report.table(over_budgets, "latex")
 
 
 def test_the_bound_is_drawn_where_budgets_and_requests_are_in_proportion(

@@ -103,18 +103,6 @@ def test_a_policy_has_its_colour_and_no_two_look_alike(count):
     assert looks([*labels, "Thrifty"])[-1][0] == looks(["Thrifty"])[0][0]
 
 
-def test_the_verdict_names_the_best_that_learns(two):
-    with_oracle = by_hand(
-        [two.pulls[0].tolist(), two.pulls[1].tolist(), [[[10, 0], [100, 0]]] * 2],
-        {"p0": RoundRobin(), "p1": RoundRobin(), "oracle": Fixed(0)},
-    )
-    found = ranking(with_oracle)
-    assert (found.order, found.regret.tolist(), found.lost, found.knowledge) == (["p0", "p1"], [20.0, 50.0], 0.1, [])
-    assert verdict(found, with_oracle)[0] == (
-        "Use p0: it lost least, 20.0 on average, 10% of what the best arm alone earns. Next is p1 with 50.0."
-    )
-
-
 def test_the_verdict_admits_ties_and_means_that_few_runs_carry(three, make):
     tied = by_hand([[[[5, 5], [90, 10]], [[5, 5], [50, 50]]], [[[5, 5], [60, 40]], [[5, 5], [70, 30]]]])
     assert verdict(ranking(tied), tied)[0].startswith("p0 and p1 lost least, and 2 runs do not tell them apart")

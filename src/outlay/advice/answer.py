@@ -218,7 +218,6 @@ def _shares(mix: Mix, serving: Serving) -> str:
 
 
 def _mix(mix: Mix, serving: Serving) -> str:
-    """What to do with the requests."""
     parts = _parts(mix, serving)
     if not parts:
         return "no arm is worth its cost"
@@ -432,12 +431,7 @@ def _names(arms: Sequence[str]) -> str:
 
 
 def call(policy: Policy, brief: bool = False) -> str:
-    """The call that makes a policy, without arguments that have their default; shortened for reading if `brief`.
-
-    >>> from outlay.policies import UCBB1
-    >>> call(UCBB1(var_cost=[1 / 3] * 9, var_reward=0.1, cov=0.0), brief=True)
-    'UCBB1(var_cost=[0.3333, 0.3333, 0.3333, 0.3333, …], var_reward=[0.1, 0.1, 0.1, 0.1, …], cov=[0, 0, 0, 0, …])'
-    """
+    """The call that makes a policy, without arguments that have their default; shortened for reading if `brief`."""
     defaults, shown = signature_of(type(policy)), _brief if brief else repr
     arguments = as_data(policy)["parameters"].items()
     given = [f"{name}={shown(value)}" for name, value in arguments if value != defaults[name].default]

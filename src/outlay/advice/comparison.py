@@ -95,8 +95,8 @@ def compare(
     judged = np.where(difference < 0.0, np.minimum(allowed, 0.0), judged)
     best = leader(judged, np.array([own[:, 2].sum() / max(own[:, 1].sum(), 1e-300) for own, _ in groups]))
     below, versus = np.zeros(difference.shape, bool), list[Versus | None]()
-    for arm, (stars, few) in enumerate(_against(groups, bins, pairs, basis == PAIRS, seed)):
-        wider, level = _student(few, 1.0 - confidence), 1.0 - confidence
+    for arm, stars in enumerate(_against(groups, bins, pairs, basis == PAIRS, seed)):
+        wider, level = _student(len(groups[arm].sums), 1.0 - confidence), 1.0 - confidence
         if stars is None:  # too many arms for the bootstrap: Gauss's quantiles with Bonferroni's correction
             limit, high = float(ndtri(level / (len(groups) - 1))), float(ndtri(1.0 - level / 2.0))
             low = -high
@@ -185,22 +185,20 @@ def leader(quotients: Floats, rates: Floats) -> int:
     return int(np.lexsort((rates, worst.min(axis=1)))[-1])
 
 
-def _against(
-    groups: Sequence[Groups], bins: int, pairs: Pairs, shared: bool, seed: int
-) -> Iterator[tuple[Floats | None, int]]:
-    """For each arm, bootstrap quotients of its differences to all arms less their means; and its number of groups."""
+def _against(groups: Sequence[Groups], bins: int, pairs: Pairs, shared: bool, seed: int) -> Iterator[Floats | None]:
+    """For each arm, bootstrap quotients of its differences to all arms less their means."""
     rng, count = np.random.default_rng(seed), len(groups)
-    fewest = [len(own.sums) for own in groups]
     if count > MANY:
-        yield from ((None, few) for few in fewest)
+        yield from repeat(None, count)
         return
+    fewest = [len(own.sums) for own in groups]
     draws = DRAWS if count <= MANY // 2 or bins == 1 else DRAWS // 2  # for want of room
     weights = repeat(drawn(fewest[0], draws, rng)) if shared else (drawn(few, draws, rng) for few in fewest)
     rates = rates_under(groups, bins, pairs, weights)
     for arm in range(count):
         moved = rates[arm] - rates[:, arm] - (pairs.rates[arm] - pairs.rates[:, arm])[:, None]
         errors = pairs.errors[arm][:, None]
-        yield np.nan_to_num(np.where(errors == 0.0, 0.0, _quotients(moved, errors))), fewest[arm]
+        yield np.nan_to_num(np.where(errors == 0.0, 0.0, _quotients(moved, errors)))
 
 
 def _quotients(differences: Floats, errors: Floats) -> Floats:
@@ -271,15 +269,9 @@ def bins_for(arms: int) -> int:
 def strata_of(mine: Sequence[float], theirs: Sequence[float]) -> Strata:
     """The strata of two arms, from their rows in each bin: as short as they can be with 10 rows of both.
 
-    They are short so that an arm that takes over from another is not compared with it at other times: what comes before
-    the first bin that a stratum needs is left out, and rows of one arm that all come before those of the other make no
-    stratum. A stratum's weight is n·m/(n + m): with it the difference of two
-    means varies least if it is the same in all strata. One bin is one stratum.
-
-    >>> strata_of([40, 40, 5, 10, 90], [0, 0, 5, 5, 90]).firsts.tolist()
-    [2, 4]
-    >>> strata_of([40, 40, 0, 0], [0, 0, 40, 40]).firsts.tolist()
-    []
+    Short, so that an arm that takes over from another is not compared with it at other times: what comes before the
+    first bin that a stratum needs is left out, and rows of one arm that all come before those of the other make none.
+    A stratum's weight is n·m/(n + m), with which the difference of two means varies least if it is the same in all.
 
     Reference: F. Li, K. L. Morgan, A. M. Zaslavsky, "Balancing covariates via propensity score weighting", Journal of
     the American Statistical Association 113 (2018), for overlap weights.

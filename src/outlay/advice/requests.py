@@ -131,7 +131,7 @@ def serve(
         for name, (cost, reward), share in zip(names, points.means, shares, strict=True)
     ]
     if all(arm.on_hull == NEVER for arm in arms):  # no arm pays: nothing to choose by
-        arms = [arm._replace(on_hull=said_of(0.5)) for arm in arms]
+        arms = [arm._replace(on_hull=MAYBE) for arm in arms]
     ten = 10.0 ** np.floor(np.log10(budget / 10.0))
     parts = [part for part in (1.0, 2.0, 5.0) if part * ten <= budget / 10.0 * (1 + 1e-12)]
     more = float(round(max(parts) * ten, 12))  # the largest of 1, 2, 5, 10, … that is not above a tenth of the budget

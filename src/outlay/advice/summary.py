@@ -291,11 +291,6 @@ def rate_interval(belief: Belief, confidence: float, lowest: float, highest: flo
     limit of many rows with finite variances. Rewards that were all the same say little about those that never
     came: one that comes with probability q is missed by n rows with probability (1 − q)^n, so the mean is moved by such
     a q toward the lowest and the highest reward of the log.
-
-    >>> belief = Belief(0, 100, mean_cost=2.0, mean_reward=1.0, var_cost=0.25, var_reward=0.25, cov=0.0)
-    >>> low, high = rate_interval(belief, 0.95, 0.0, 2.0)
-    >>> round(low, 3), round(high, 3)
-    (0.445, 0.557)
     """
     if belief.pulls < 2:
         return Interval(-math.inf, math.inf)

@@ -181,10 +181,6 @@ class Status(CampaignSummary, frozen=True, kw_only=True):
 
     arms: tuple[ArmStatus, ...]
 
-    def summary(self) -> CampaignSummary:
-        """The same without the arms."""
-        return CampaignSummary(**{name: getattr(self, name) for name in CampaignSummary.__struct_fields__})
-
     def frame(self) -> "pandas.DataFrame":
         """A row per arm, as a DataFrame; needs pandas."""
         return frame_of(ArmStatus, self.arms, "Status.frame").drop(columns="exact")

@@ -135,11 +135,7 @@ def best_shares(result: Result) -> list[float]:
 
 
 def headed(title: str | None, where: str, runs: int, seed: int) -> str:
-    """What a table shows, after the title of whatever it is part of.
-
-    >>> headed("Two arms", "budget 10", 50, 0), headed("Who wins?", "budget 10", 1, 0)
-    ('Two arms: regret at budget 10, 50 runs, seed 0', 'Who wins? Regret at budget 10, 1 run, seed 0')
-    """
+    """What a table shows, after the title of whatever it is part of."""
     shows = f"egret at {where}, {runs} {plural(runs, 'run')}, seed {seed}"
     if title is None:
         return f"R{shows}"

@@ -100,7 +100,6 @@ def distribution_figure(
 
 
 def _draw(axes: Axes, like: Line2D, colour: str, x: ArrayLike, y: ArrayLike, alpha: float = 1.0) -> None:
-    """Marks like the one in the legend."""
     size, edge = like.get_markersize(), like.get_markeredgewidth()
     axes.plot(x, y, f"{like.get_marker()}", color=colour, markersize=size, mew=edge, clip_on=False, alpha=alpha)
 

@@ -140,13 +140,7 @@ def set_scale(axis: Axis, scale: Scale, low: float, high: float, ticks: int = 5)
 
 
 def looks(labels: Sequence[str]) -> list[Look]:
-    """The look of each policy: its own colour, or one that nobody in the figure has; a mark where two share one.
-
-    >>> looks(["Thrifty", "RoundRobin"]) == looks(["RoundRobin", "Thrifty"])[::-1]
-    True
-    >>> looks(["mine", "UCB-B1", "KLRate"])
-    [('#D55E00', ''), ('#0072B2', ''), ('#0072B2', 'o')]
-    """
+    """The look of each policy: its own colour, or one that nobody in the figure has; a mark where two share one."""
     chosen = [_OWN.get(key_of(label)) for label in labels]
     used = [index for index in chosen if index is not None]
     for position, index in enumerate(chosen):

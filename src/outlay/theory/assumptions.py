@@ -8,19 +8,16 @@ proved of it is for costs that leave no room for them.
 
 UCB-B1 on Gaussian pairs: E[T_k(n)] ≤ C·a·ln n + c for every a = α·L > 2/c_f².
 
-docs/errata.md has the proof. With κ = (λ−1)/λ, f the factor of the score and c_f = f/(1+fκ), the best arm's score falls
-below r* − γΔ after t of its pulls only if its mean cost or mean residual is off by c_f√(a ln n) + m√t standard
-deviations. That has a chance of (3/2)·exp(−½(…)²) at most, which the m√t lets one sum over t:
+docs/errata.md has the proof. With κ = (λ−1)/λ, f the factor of the score and c_f = f/(1+fκ), the best arm's score is
+rarely below r* − γΔ:
 
-    P(after j pulls in all it is below, however often it was pulled) ≤ K/(j^e·ln j),   e = a·c_f²/2 > 1,  K = 3/(2em²)
+    P(after j pulls in all it is below) ≤ K/(j^e·ln j),   e = a·c_f²/2 > 1,  K = 3/(2em²),  m as in `_lost`
 
-The worse arm's score is below r* − γΔ after more than C·a·ln n pulls, unless a mean of its own is off by β of the
-radius that it had then:
+The worse arm's is below it after more than C·a·ln n pulls, unless a mean of its own is off by β of its radius then:
 
     C = max( Var(X)/(τμ)²,  (H·S/((1−γ)Δμ))² ),   τ = κ/(1+κβ),  H = (1+κβ)(β + f(1+κβ)),  S = √V + |r−ω|√Var(X)
 
-Every β and γ between 0 and 1 give a bound; the least of a grid is taken. As both fall, H → f: at large n a worse arm is
-pulled little more often than its own radius asks for.
+Every β and γ between 0 and 1 give a bound; the least of a grid is taken.
 """
 
 import math

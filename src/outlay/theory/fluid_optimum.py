@@ -10,12 +10,8 @@ Where regret comes from when a budget and requests are to be used up is an ident
 
     N·f(c) − E[reward]  =  ν·E[N − τ]  +  λ·E[B − S]  +  Σ_k Δ_k·E[T_k]
 
-for every policy: τ ≤ N pulls are made, S is spent, arm k has T_k of the pulls. Requests that are not served lose their
-worth, money that is not spent its price, and pulls of arms that are not on the edge their gaps.
-
-The best policy stays below the fluid optimum although it knows the means: costs are random. Inside an edge of the hull
-the loss is bounded in N. At a vertex it grows like √N, and there is no way round it: what chance leaves over earns λ₊
-only, and what it takes away would have earned λ₋.
+for every policy: τ ≤ N pulls are made, S is spent, arm k has T_k of the pulls. Even the best policy stays below the
+fluid optimum, since costs are random: by a bounded amount inside an edge of the hull, by the order of √N at a vertex.
 """
 
 import math

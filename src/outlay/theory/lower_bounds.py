@@ -11,14 +11,9 @@ With N requests beside the budget, in a fixed proportion, the price of money λ 
 place of r* and 0: Δ_k = ν + λE[X_k] − E[R_k] in place of μ_k Δ_k, D_k over Q with E[R − λX] ≥ ν, and ln N in place of
 ln B. docs/requests.md has the proof.
 
-At a given budget, on a given problem, unless a policy loses more where an arm is better: a policy that hardly pulls
-arm k cannot know that it is not the best. Make arm k better than all others, by ε: if the policy loses no more than R
-on that problem, it pulls arm k there most of the time, here it does not, and to tell the two problems apart takes pulls
-of arm k.
-
-On every problem, at any budget and without gaps, of the order √(K·B): take K arms that all have the law of the
-problem's best arm, and make one of them better by ε. A policy cannot know which, and at small ε it does not find out
-before the budget is spent. docs/lower-bounds.md has both proofs.
+At a given budget an arm k that is made better than all others, by ε, tells two problems apart: a policy that loses at
+most R on the one must pull arm k on the other. In the worst case K arms have one law, and one of them is better by ε:
+at small ε a policy does not find out which before the budget is spent. docs/lower-bounds.md has both proofs.
 """
 
 import math

@@ -199,7 +199,8 @@ class Learner:
             return Now(pulls, log_of(pulls), spent)
         used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
         used += self.past[1]
-        return Now(used, log_of(used), spent + self._cost_of(under_way))
+        flying = fsum(under_way[arm] * cost for arm, (cost, _) in self._expected(under_way).items())
+        return Now(used, log_of(used), spent + flying)
 
     def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
         """Memory and pulls seen through the open arms."""
@@ -225,9 +226,8 @@ class Learner:
         """Memory and pulls with those under way."""
         if not under_way:
             return self.memory, self.pulls
-        memory, pulls, everywhere = copied(self.memory), self.pulls.copy(), self._everywhere()
-        for arm in sorted(under_way):
-            expected = self._expected(arm) if self.pulls[arm] else everywhere
+        memory, pulls = copied(self.memory), self.pulls.copy()
+        for arm, expected in self._expected(sorted(under_way)).items():
             if self._adds:
                 cast("CampaignMemory", memory).add_expected(arm, under_way[arm], *expected)
             else:
@@ -236,25 +236,22 @@ class Learner:
             pulls[arm] += under_way[arm]
         return memory, pulls
 
-    def _cost_of(self, under_way: UnderWay) -> float:
-        """What pulls under way are expected to cost."""
-        everywhere = self._everywhere()
-        return fsum(
-            count * (self._expected(arm) if self.pulls[arm] else everywhere)[0] for arm, count in under_way.items()
-        )
+    def _expected(self, arms: Iterable[int]) -> dict[int, Sample]:
+        """What a pull of each cost and earned on average: of the arm, or before any sample of it of all together.
 
-    def _expected(self, arm: int) -> Sample:
-        """What a pull of an arm cost and earned on average."""
-        count = int(self.pulls[arm])
-        return float(self.totals[arm, 0]) / count, float(self.totals[arm, 1]) / count
-
-    def _everywhere(self) -> Sample:
-        """The same for all arms together; before any sample, what a pull is taken to cost."""
+        Before any sample at all, it is what a pull is taken to cost.
+        """
         count = int(self.pulls.sum())
+        everywhere = self._budget / ASSUMED if self._opening else 1.0, 0.0
         if count:
             cost, reward = self.totals.sum(axis=0).tolist()
-            return cost / count, reward / count
-        return self._budget / ASSUMED if self._opening else 1.0, 0.0
+            everywhere = cost / count, reward / count
+        found: dict[int, Sample] = {}
+        for arm in arms:
+            cost, reward = self.totals[arm].tolist()
+            count = int(self.pulls[arm])
+            found[arm] = (cost / count, reward / count) if count else everywhere
+        return found
 
     def _rate(self, arm: int) -> float:
         cost, reward = self.totals[arm]
