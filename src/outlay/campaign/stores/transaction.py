@@ -244,12 +244,9 @@ class Database:
                 return
             except engines.database_errors(self.engine) as error:
                 self._forget(batches)
-                opened_elsewhere = opening and engines.is_duplicate_row(error)  # at the same moment
-                if (
-                    engines.is_sqlite(self.engine)
-                    or not (engines.is_retryable(error) or opened_elsewhere)
-                    or time.monotonic() > deadline
-                ):
+                # A duplicate row: another process has opened the campaign at the same moment.
+                retryable = engines.is_retryable(error) or (opening and engines.is_duplicate_row(error))
+                if engines.is_sqlite(self.engine) or not retryable or time.monotonic() > deadline:
                     with engines.translated_errors(self.engine):
                         raise
                 time.sleep(pause)
@@ -270,10 +267,9 @@ class Database:
             if not self._was_committed(batches, found):
                 self._uncertain_commit = None
                 written = []
+                seconds = MAX_SECONDS_PER_TRANSACTION / len(batches)
                 for batch, there in zip(batches, found, strict=True):
-                    batch.run_commands(
-                        self._connection, there, transaction_id, MAX_SECONDS_PER_TRANSACTION / len(batches)
-                    )
+                    batch.run_commands(self._connection, there, transaction_id, seconds)
                     if batch.error is None and batch.done is not None and batch.done.records:
                         batch.cached.keep_snapshot(self._connection)
                         state, records = batch.cached.known(), batch.done.records
