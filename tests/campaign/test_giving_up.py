@@ -81,7 +81,7 @@ for _ in range(21):
     campaign.cancel(campaign.ask())
     spans.append((time.perf_counter() - start) / 2)
 rng, interrupted, span = random.Random(1), 0, statistics.median(spans)
-for _ in range(2000):
+for _ in range(20_000):
     if interrupted == 40:
         break
     try:
