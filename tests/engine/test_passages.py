@@ -11,7 +11,7 @@ from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.engine.jit.numba_types import Laws
 from outlay.engine.limits import Limits
-from outlay.engine.loop import Crossings, RunState, SeedStates, play
+from outlay.engine.loop import Crossings, ResetImage, RunState, play
 from outlay.errors import OutlayError, RunTooLong
 
 G = catalogue.load("G")
@@ -49,7 +49,7 @@ def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
         Laws((law,)),
         policies.Fixed(0),
         memory,
-        SeedStates(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
+        ResetImage(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
         RunState.start(1),
         crossings,
         Limits.of(np.array([2.5, 3.5, 4.0]), None),
