@@ -167,14 +167,10 @@ def _added(state: State, event: e.Added, record: e.Record) -> None:
     state.add(Arm.agreed(event.arm))
 
 
-def _disabled(state: State, event: e.Disabled, _: e.Record) -> None:
-    state.disabled += state.arms[event.arm].enabled
-    state.arms[event.arm].enabled = False
-
-
-def _enabled(state: State, event: e.Enabled, _: e.Record) -> None:
-    state.disabled -= not state.arms[event.arm].enabled
-    state.arms[event.arm].enabled = True
+def _switched(state: State, event: e.Disabled | e.Enabled, _: e.Record) -> None:
+    arm, enabled = state.arms[event.arm], isinstance(event, e.Enabled)
+    state.disabled += arm.enabled - enabled
+    arm.enabled = enabled
 
 
 def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
@@ -243,7 +239,6 @@ def _miss(state: State, index: int) -> None:
 
 
 def _close_pull(state: State, number: int) -> None:
-    """A pull is under way no longer, if it was."""
     pull = state.close_pull(number)
     if pull is not None:
         arm = state.arms[pull.arm]
@@ -265,5 +260,5 @@ _FLAGS: dict[type[e.AnyEvent], tuple[str, object]] = {
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Cancelled: _cancelled, e.Extended: _extended,
     e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
-    e.Renewed: renewed, e.Added: _added, e.Disabled: _disabled, e.Enabled: _enabled, e.Warmed: _warmed,
+    e.Renewed: renewed, e.Added: _added, e.Disabled: _switched, e.Enabled: _switched, e.Warmed: _warmed,
 }  # fmt: skip

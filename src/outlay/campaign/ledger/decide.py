@@ -45,7 +45,11 @@ def decide(state: State | None, command: e.Command, now: int, chooser: Chooser |
         case e.Tell():
             return _tell(state, command)
         case e.Cancel():
-            return _cancel(state, command)
+            pull = _found(state, command.pull)
+            if pull.status == "cancelled":
+                return [], None
+            _check_open(pull, "be cancelled")
+            return [e.Cancelled(command.pull, command.reason)], None
         case e.Charge():
             return _charge(state, command)
         case e.Extend():
@@ -189,14 +193,6 @@ def _tell(state: State, command: e.Tell) -> Decided:
     return [event, *_crossing(state, more, pull.status != "expired" and not earlier)], False
 
 
-def _cancel(state: State, command: e.Cancel) -> Decided:
-    pull = _found(state, command.pull)
-    if pull.status == "cancelled":
-        return [], None
-    _check_open(pull, "be cancelled")
-    return [e.Cancelled(command.pull, command.reason)], None
-
-
 def _charge(state: State, command: e.Charge) -> Decided:
     pull = _found(state, command.pull)
     if pull.status == "expired" and pull.cost is not None:
@@ -230,7 +226,6 @@ def _amend(state: State, command: e.Amend) -> Decided:
 
 
 def _set_budget(state: State, command: e.SetBudget) -> Decided:
-    """Another budget, and the end where more is spent already."""
     if state.ended == "closed":
         raise CampaignConflict(f"campaign {state.name!r} is closed: its budget stays {state.unit.amount(state.budget)}")
     if command.budget == state.budget:
@@ -240,7 +235,6 @@ def _set_budget(state: State, command: e.SetBudget) -> Decided:
 
 
 def _set_requests(state: State, command: e.SetRequests) -> Decided:
-    """Another number of requests, and the end where as many are served already."""
     if state.ended == "closed":
         requests = "unlimited" if state.requests is None else f"{state.requests:,}"
         raise CampaignConflict(f"campaign {state.name!r} is closed: its requests stay {requests}")
@@ -252,7 +246,6 @@ def _set_requests(state: State, command: e.SetRequests) -> Decided:
 
 
 def _add_arm(state: State, command: e.AddArm, chooser: Chooser | None) -> Decided:
-    """Another arm; the same again is none."""
     index = state.indices.get(command.arm.name)
     check_arm("add_arm", command.arm)
     if index is not None:
@@ -286,7 +279,6 @@ def _weight(state: State, pull: PullState) -> tuple[int, int]:
 
 
 def _counted(pull: PullState) -> e.Counted | None:
-    """What it counts for so far, if it does."""
     if pull.cost is None or pull.reward is None:
         return None
     return e.Counted(pull.cost, pull.reward, pull.sample_index)
@@ -329,7 +321,6 @@ def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
 
 
 def _found(state: State, number: int) -> PullState:
-    """The pull of this number, or UnknownPull."""
     pull = state.pulls.get(number)
     if pull is None:
         raise UnknownPull(state.name, number)
@@ -337,7 +328,6 @@ def _found(state: State, number: int) -> PullState:
 
 
 def _check_open(pull: PullState, verb: str) -> None:
-    """Refuse what can only be done to a pull under way."""
     if pull.status != "open":
         raise CampaignConflict(f"pull {pull.number} is {pull.status} and cannot {verb}")
 
@@ -363,7 +353,6 @@ def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
 
 
 def _arm_index(state: State, owner: str, name: str) -> int:
-    """The arm of this name, or BadParameter."""
     index = state.indices.get(name)
     if index is None:
         raise unknown_arm(state, owner, name)

@@ -20,7 +20,7 @@ from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has
 
 WRITER = f"{__version__}/5"  # with the number of the layout, which may change before a version is out
-SUM = 4  # bytes of a checksum, before the snapshot
+CHECKSUM_BYTES = 4  # bytes of a checksum, before the snapshot
 
 
 class _Array(msgspec.Struct, array_like=True):
@@ -94,15 +94,15 @@ def dump(state: State) -> bytes | None:
         **{name: getattr(state, name) for name in _SAME},
     )
     body = msgspec.msgpack.encode(kept)
-    return _sum(body) + body
+    return _checksum(body) + body
 
 
 def load(body: bytes, policy: Policy | None = None) -> State | None:
     """The state again, or None where the bytes are of no use to this version."""
-    if body[:SUM] != _sum(body[SUM:]):
+    if body[:CHECKSUM_BYTES] != _checksum(body[CHECKSUM_BYTES:]):
         return None
     try:
-        kept = msgspec.msgpack.decode(body[SUM:], type=_Snapshot)
+        kept = msgspec.msgpack.decode(body[CHECKSUM_BYTES:], type=_Snapshot)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
     if kept.version != WRITER:
@@ -121,7 +121,7 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
 def version_of(body: bytes) -> str | None:
     """The version that wrote a snapshot, if it is one."""
     try:
-        return msgspec.msgpack.decode(body[SUM:], type=_Writer).version
+        return msgspec.msgpack.decode(body[CHECKSUM_BYTES:], type=_Writer).version
     except msgspec.DecodeError:
         return None
 
@@ -154,6 +154,5 @@ def _filled(memory: Any, arrays: Iterator[Any]) -> Any:
     return tuple.__new__(type(memory), fields)
 
 
-def _sum(body: bytes) -> bytes:
-    """What shows that no bit of a snapshot has changed."""
-    return crc32(body).to_bytes(SUM, "big")
+def _checksum(body: bytes) -> bytes:
+    return crc32(body).to_bytes(CHECKSUM_BYTES, "big")

@@ -12,7 +12,7 @@ from outlay.campaign.ledger.money import Unit
 
 PullPhase = Literal["open", "told", "expired", "cancelled"]
 Ending = Literal["exhausted", "closed"]
-FEW = 64  # deadlines out of date that may wait to be dropped
+MAX_STALE_DEADLINES = 64  # deadlines out of date that may wait to be dropped
 
 
 class PullState(msgspec.Struct):
@@ -212,7 +212,7 @@ class State:
     def _drop_stale_deadlines(self) -> None:
         """Have a pending pull first. Later entries may be out of date, as long as they are not many."""
         deadlines, pending = self._deadlines, self.pending
-        if len(deadlines) > 2 * len(pending) + FEW:
+        if len(deadlines) > 2 * len(pending) + MAX_STALE_DEADLINES:
             deadlines[:] = [(d.expires, d.number) for d in pending.values() if d.expires is not None]
             heapify(deadlines)
         while deadlines and not ((first := pending.get(deadlines[0][1])) and first.expires == deadlines[0][0]):

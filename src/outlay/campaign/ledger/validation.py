@@ -30,8 +30,7 @@ def check_opening(opening: e.Opened) -> None:
     """Refuse, with BadParameter, terms that cannot be agreed to."""
     label(OWNER, "name", opening.name)
     _check_range(OWNER, "budget in units", opening.budget, 1, MOST)
-    if opening.requests is not None:
-        check_requests(OWNER, opening.requests)
+    check_requests(OWNER, opening.requests)
     if not 1 <= len(opening.arms) <= MOST_ARMS:
         raise BadParameter(OWNER, "arms", f"1 to {MOST_ARMS} names", len(opening.arms))
     for arm in opening.arms:
@@ -46,15 +45,14 @@ def check_opening(opening: e.Opened) -> None:
 def check_arm(owner: str, arm: e.ArmTerms) -> None:
     """Refuse an arm whose name cannot be printed, or whose maximum is no amount."""
     label(owner, "arm", arm.name)
-    if arm.max_cost is not None:
-        _check_range(owner, "max_cost in units", arm.max_cost, 0, MOST)
+    _check_range(owner, "max_cost in units", arm.max_cost, 0, MOST)
     if arm.mean_cost is not None:
         real(owner, "cost", arm.mean_cost, at_least=-MOST_MEAN, at_most=MOST_MEAN)
         if repr(arm.mean_cost) == "-0.0" or 0.0 < abs(arm.mean_cost) < LEAST_MEAN:
             raise BadParameter(owner, "cost", f"0, or at least {LEAST_MEAN:g} in size", arm.mean_cost)
 
 
-def check_requests(owner: str, requests: int, least: int = 1) -> None:
+def check_requests(owner: str, requests: int | None, least: int = 1) -> None:
     """Refuse a number of requests that cannot be counted."""
     _check_range(owner, "requests", requests, least, MOST_REQUESTS)
 
@@ -72,14 +70,10 @@ def check_terms(terms: e.Terms) -> None:
     _check_range(OWNER, "format", t.format, 1, e.FORMAT)
     _check_range(OWNER, "propensity_draws", t.propensity_draws, 0, 100_000)
     real(OWNER, "default_reward", t.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
-    if t.ttl is not None:
-        _check_range(OWNER, "ttl in microseconds", t.ttl, 1, MOST_MICROS)
-    if t.reservation is not None:
-        _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
-    if t.first_pulls is not None:
-        _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
-    if t.max_in_flight is not None:
-        _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
+    _check_range(OWNER, "ttl in microseconds", t.ttl, 1, MOST_MICROS)
+    _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
+    _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
+    _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
     if t.window is not None:
         word(OWNER, "window", t.window, get_args(e.Window))
     label(OWNER, "timezone", t.timezone)
@@ -121,14 +115,10 @@ def check_event(event: e.AnyEvent) -> None:
             allowed = f"at most {LONGEST_NOTE} printable characters"
             raise BadParameter(type(event).__name__, field, allowed, text)
     for field in ("ttl", "expires"):
-        micros = getattr(event, field, None)
-        if micros is not None:
-            _check_range(type(event).__name__, f"{field} in microseconds", micros, 1, LATEST)
+        _check_range(type(event).__name__, f"{field} in microseconds", getattr(event, field, None), 1, LATEST)
     if isinstance(event, e.Asked):
         _check_notes(event)
-    cost = getattr(event, "cost", None)
-    if cost is not None:
-        _check_range(type(event).__name__, "cost in units", cost, -MOST, MOST)
+    _check_range(type(event).__name__, "cost in units", getattr(event, "cost", None), -MOST, MOST)
 
 
 def check_time(at: int) -> None:
@@ -155,8 +145,9 @@ def label(owner: str, name: str, value: object) -> str:
     return str.__str__(value)  # a plain one, whatever kind of string came
 
 
-def _check_range(owner: str, name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
+def _check_range(owner: str, name: str, value: int | None, low: int, high: int) -> None:
+    """Refuse a number out of range; None stands for none."""
+    if value is not None and not low <= value <= high:
         raise BadParameter(owner, name, f"a whole number from {low} to {high}", value)
 
 

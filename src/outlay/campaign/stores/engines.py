@@ -215,7 +215,7 @@ def _make_or_migrate(engine: Engine) -> None:
 
 
 def _log_ahead(engine: Engine) -> None:
-    """Have a write-ahead log: a setting that stays in the file, and may be is_retryable in a copy of it."""
+    """Have a write-ahead log: a setting that stays in the file, and may be lost in a copy of it."""
     with engine.connect() as connection:  # outside of a transaction, where SQLAlchemy has no words for it
         driver: Any = connection.connection.driver_connection
         end = time.monotonic() + sqlite.BUSY

@@ -115,7 +115,7 @@ class MemoryLedger:
             raise StoreError(FORKED)
 
     def _fold_anew(self) -> None:
-        """Drop what is known: the records know better."""
+        """Compute the state again from the records."""
         state: State | None = None
         for record in self._records:
             state = apply(state, record, self._policy)

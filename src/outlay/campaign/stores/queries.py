@@ -348,10 +348,7 @@ def state_of(connection: Connection, name: str) -> State | None:
     first = next(events(connection, row.id, 0, 1), None)
     if first is None or not isinstance(first.event, e.Opened):
         raise damaged(connection, f"campaign {name!r}", "its first event is missing")
-    rows = connection.execute(
-        sa.select(schema.arm).where(schema.arm.c.campaign == row.id).order_by(schema.arm.c.number)
-    )
-    state = State(first.event, [_typed(connection, Arm, arm, "the row of an arm") for arm in rows.mappings()], None)
+    state = State(first.event, list(arms(connection, row.id)), None)
     state.since = first.at
     for field in row.__struct_fields__[1:]:
         setattr(state, field, getattr(row, field))
@@ -535,7 +532,6 @@ def _typed(connection: Connection, kind: type[S], row: Mapping[Any, Any], what: 
 
 
 def _record(connection: Connection, seq: Any, at: Any, body: Any, before: Any) -> e.Record:
-    """An event in its place."""
     try:
         event = e.from_json(body)
         check_time(at)

@@ -27,27 +27,14 @@ from outlay.campaign.ledger.events import Ask, Cancel, Command, Open, Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
-from outlay.campaign.stores import queries, sqlite
+from outlay.campaign.stores import engines, queries, sqlite
 from outlay.campaign.stores.base import Clock, Done, Listener, announce, plain, run
-from outlay.campaign.stores.engines import (
-    blames_one_request,
-    connect,
-    database_errors,
-    is_duplicate_row,
-    is_retryable,
-    is_sqlite,
-    parsed,
-    read_snapshot,
-    translated_errors,
-    where,
-)
-from outlay.campaign.stores.queries import LockedCampaign, LockRequest, Written, statement_batch
+from outlay.campaign.stores.queries import CHUNK, LockedCampaign, LockRequest, Written, statement_batch
 from outlay.campaign.stores.writer import Writer, WriteRequest
 from outlay.campaign.waiting import log
 from outlay.errors import NoCampaign, OutlayError, StoreError
 from outlay.policies.protocol import Policy
 
-CHUNK = 2000  # events read at a time
 RETRY_FOR = 60.0  # seconds to go on trying while a server is away
 # One transaction decides no longer than this: others wait for it, and a server ends one that is silent for long.
 MAX_SECONDS_PER_TRANSACTION = 1.0
@@ -95,7 +82,7 @@ class SqlLedger:
 
     def state(self) -> State:
         """Where the campaign stands, from its rows; without what its policy knows."""
-        with read_snapshot(self._database.engine) as connection:
+        with engines.read_snapshot(self._database.engine) as connection:
             state = queries.state_of(connection, self._cached.name)
         assert state is not None  # noqa: S101 (it was found or made at the start)
         return state
@@ -108,7 +95,7 @@ class SqlLedger:
         """The events after the first `after`, in order."""
         engine = self._database.engine
         while True:
-            with read_snapshot(engine) as connection:
+            with engines.read_snapshot(engine) as connection:
                 chunk = list(queries.events(connection, self._cached.campaign_id, after, CHUNK))
             yield from chunk
             if len(chunk) < CHUNK:
@@ -120,7 +107,7 @@ class SqlLedger:
         engine, left, after = self._database.engine, wanted.limit, wanted.after
         while left != 0:
             most = CHUNK if left is None or wanted.tag is not None else min(CHUNK, left)
-            with read_snapshot(engine) as connection:
+            with engines.read_snapshot(engine) as connection:
                 found, going_on = queries.find(connection, self._cached.campaign_id, wanted._replace(after=after), most)
             yield from found[:left]
             if going_on is None:
@@ -155,8 +142,8 @@ def open_database(store: object, new: bool) -> "Database":
             if key in _databases:
                 _databases[key].campaigns += 1
                 return _databases[key]
-        engine = connect(store, new=new)
-        if is_sqlite(engine):
+        engine = engines.connect(store, new=new)
+        if engines.is_sqlite(engine):
             key = _key(store, new)
         with _registry:
             if key not in _databases:
@@ -173,7 +160,7 @@ def queue_depth(store: str) -> int:
 
 
 def _key(store: object, new: bool) -> Key:
-    url = parsed(store, "Campaign" if new else "Campaign.open")
+    url = engines.parsed(store, "Campaign" if new else "Campaign.open")
     if url.get_backend_name() != "sqlite":
         return os.getpid(), url.render_as_string(hide_password=False), None
     path = sqlite.checked_path(url, new)
@@ -188,10 +175,10 @@ class Database:
         self.campaigns = 1  # that use it
         self._uncertain_commit: str | None = None  # the transaction whose COMMIT was sent, and perhaps not answered
         self._connection: Connection | None = None
-        self._file = where(engine) if is_sqlite(engine) else None
+        self._file = engines.where(engine) if engines.is_sqlite(engine) else None
         self._turns = None if self._file is None else sqlite.FileTurns(Path(self._file))
         self._writer_id, self._transaction_numbers = uuid.uuid4().hex[:20], count()
-        self.writer: Writer[CachedLedger] = Writer(self._group_by_campaign, self._close_campaign, where(engine))
+        self.writer: Writer[CachedLedger] = Writer(self._group_by_campaign, self._close_campaign, engines.where(engine))
 
     def _close_campaign(self, cached: "CachedLedger") -> bool:
         """Close a campaign, and the store with the last one: then True."""
@@ -232,7 +219,7 @@ class Database:
             for batch in batches:
                 batch.refuse(error)
             each = [(batch.cached, request) for batch in batches for request in batch.requests]
-            if len(each) > 1 and blames_one_request(error):
+            if len(each) > 1 and engines.blames_one_request(error):
                 for cached, request in each:
                     request.error = None
                     self._commit_or_split([CampaignBatch(cached, [request])])
@@ -255,15 +242,12 @@ class Database:
             try:
                 self._commit_once(batches)
                 return
-            except database_errors(self.engine) as error:
+            except engines.database_errors(self.engine) as error:
                 self._forget(batches)
-                opened_elsewhere = opening and is_duplicate_row(error)  # at the same moment
-                if (
-                    is_sqlite(self.engine)
-                    or not (is_retryable(error) or opened_elsewhere)
-                    or time.monotonic() > deadline
-                ):
-                    with translated_errors(self.engine):
+                # A duplicate row: another process has opened the campaign at the same moment.
+                retryable = engines.is_retryable(error) or (opening and engines.is_duplicate_row(error))
+                if engines.is_sqlite(self.engine) or not retryable or time.monotonic() > deadline:
+                    with engines.translated_errors(self.engine):
                         raise
                 time.sleep(pause)
                 pause = min(2.0, pause * 2)
@@ -283,10 +267,9 @@ class Database:
             if not self._was_committed(batches, found):
                 self._uncertain_commit = None
                 written = []
+                seconds = MAX_SECONDS_PER_TRANSACTION / len(batches)
                 for batch, there in zip(batches, found, strict=True):
-                    batch.run_commands(
-                        self._connection, there, transaction_id, MAX_SECONDS_PER_TRANSACTION / len(batches)
-                    )
+                    batch.run_commands(self._connection, there, transaction_id, seconds)
                     if batch.error is None and batch.done is not None and batch.done.records:
                         batch.cached.keep_snapshot(self._connection)
                         state, records = batch.cached.known(), batch.done.records
@@ -320,7 +303,7 @@ class Database:
             batch.cached.forget()
         if self._connection is not None:
             if self._file is not None:  # else a cursor that the error refers to would keep the file locked
-                with suppress(*database_errors(self.engine)):  # it is closed all the same
+                with suppress(*engines.database_errors(self.engine)):  # it is closed all the same
                     self._connection.connection.rollback()
             self._connection.invalidate()
             self._connection.close()
@@ -428,7 +411,7 @@ class CachedLedger:
             self._news += found.records
             self._fold(found.records)
         if self.seq < found.seq:
-            raise StoreError(f"{where(connection.engine)}: events of campaign {self.name!r} are missing")
+            raise StoreError(f"{engines.where(connection.engine)}: events of campaign {self.name!r} are missing")
 
     def run_commands(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
         """What the commands come to, those that can be decided until then."""
@@ -463,7 +446,7 @@ class CachedLedger:
 
     def _open(self, connection: Connection, transaction_id: str) -> None:
         if self._opening is None:
-            raise NoCampaign(f"{where(connection.engine)} has no campaign {self.name!r}")
+            raise NoCampaign(f"{engines.where(connection.engine)} has no campaign {self.name!r}")
         now = self._clock.now(queries.clock(connection))
         self.state, records, _ = step(None, self._opening, now, self._policy)
         self.campaign_id = queries.make(connection, self.state)

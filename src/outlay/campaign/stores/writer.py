@@ -189,7 +189,6 @@ class Writer(Generic[C]):
             self._enter(WriteRequest(request.campaign))
 
     def _work(self) -> None:
-        """Until the last campaign was let go."""
         while not self._over:
             self._serve_next()
         self._refuse_rest()
