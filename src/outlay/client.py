@@ -32,6 +32,7 @@ from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, number_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
+from outlay.campaign.settings import checked_reward
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
 from outlay.sansio import Steps, as_async, sync
 
@@ -293,7 +294,7 @@ class Client(_Base[ClientPull]):
         self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
     ) -> Steps[Receipt]:
         """Correct what was told, on the record; as `Campaign.amend`."""
-        number, earned = number_of("amend", pull), None if reward is None else float(reward)
+        number, earned = number_of("amend", pull), None if reward is None else checked_reward("amend", reward)
         said = yield from self._post("pulls", number, "amend", cost=_money(cost), reward=earned, reason=reason)
         return convert(said, Receipt)
 
@@ -360,7 +361,7 @@ class Client(_Base[ClientPull]):
     @sync
     def warm_start(self, samples: Iterable[tuple[str, Amount, float]], key: str | None = None) -> Steps[int]:
         """Let the policy learn from samples made elsewhere; as `Campaign.warm_start`. Return how many were learned."""
-        rows = [(arm, _money(cost), float(reward)) for arm, cost, reward in samples]
+        rows = [(arm, _money(cost), checked_reward("warm_start", reward)) for arm, cost, reward in samples]
         key = key or uuid.uuid4().hex
         learned = 0
         for start in range(0, len(rows), SAMPLES):
@@ -552,7 +553,7 @@ def _asked(key: str | None, ttl: float | None, tags: Iterable[str], metadata: Ma
 
 def _outcome(owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:
     """A tell as it is sent; True and False count as 1 and 0."""
-    return {"pull": number_of(owner, pull), "cost": _money(cost), "reward": float(reward)}
+    return {"pull": number_of(owner, pull), "cost": _money(cost), "reward": checked_reward(owner, reward)}
 
 
 def _money(value: object) -> object:

@@ -6,9 +6,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
-import click
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -16,10 +15,8 @@ from msgspec.structs import replace
 from outlay import policies
 from outlay.campaign import Campaign, verify
 from outlay.campaign import campaign as asking
-from outlay.campaign.ledger.events import DEFAULT, Mode, Settings, Terms
-from outlay.campaign.records import Status
+from outlay.campaign.ledger.events import DEFAULT, Settings
 from outlay.campaign.stores import transaction
-from outlay.cli.campaign_verbs import new
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, PullOver, StoreError
 from outlay.policies import RoundRobin
 from tests.campaign.busy import asked
@@ -31,20 +28,6 @@ def test_campaign_takes_them_with_their_defaults() -> None:
     assert {name: taken[name].default for name in Settings._fields} == DEFAULT._asdict()
     hints, declared = get_type_hints(Campaign.__init__), get_type_hints(Settings)
     assert {name: hints[name] for name in declared} == declared
-
-
-def test_the_ledger_holds_them() -> None:
-    noted = {"policy", "version", "format"}
-    assert set(Terms.__struct_fields__) == set(Settings._fields) | noted
-    assert get_type_hints(Status)["mode"] == Mode
-    assert get_args(Mode) == ("until_exceeded", "hard")
-
-
-def test_the_command_line_offers_them() -> None:
-    flags = {"negative_costs": "no_refunds"}
-    offered = {option.name for option in new.params if isinstance(option, click.Option)}
-    assert {flags.get(name, name) for name in Settings._fields} <= offered
-    assert {"store", "name", "arms", "budget", "policy", "parameters"} <= offered
 
 
 class Stopped(NamedTuple):

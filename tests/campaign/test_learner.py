@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.stats import chi2
 from outlay import Campaign, policies
 from outlay.beliefs import Blocks, HullMoments, Moments, PooledMoments, Samples, block_medians, block_rate
 from outlay.beliefs.samples import START
-from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.formulas.argmax import Now, best_by_excess, leader_of, log_of, number
 from outlay.policies import Ration
@@ -270,12 +268,6 @@ def uniform(counts: Any) -> bool:
     return bool(np.sum((np.array(counts) - expected) ** 2) / expected < chi2.isf(FALSE_ALARM, len(counts) - 1))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**53])
-def test_the_order_is_drawn_from_the_seed(seed: int) -> None:
-    campaign = Campaign(NAMES, 1e3, TOLD, seed=seed)
-    assert [pull.arm for pull in campaign.ask_many(7)] == [NAMES[arm] for arm in order_of(seed, 7)]
-
-
 def test_how_arms_are_listed_does_not_matter() -> None:
     """Each arm is as likely as any other to be opened first; two tests, each with a false-alarm rate of 1e-6."""
     for names in (NAMES, NAMES[::-1]):
@@ -302,37 +294,6 @@ def test_an_added_arm_takes_a_random_place_among_the_unopened() -> None:
         assert learner.memory.place[learner.memory.order].tolist() == list(range(7))
     assert set(places) == {2, 3, 4, 5, 6}
     assert uniform(np.bincount(places)[2:])
-
-
-@pytest.mark.parametrize("policy", ["Thrifty", {"name": "Thrifty", "parameters": {"slope": 0.7, "horizon": "unknown"}}])
-def test_a_ledger_gives_the_order_and_the_choices_again(
-    policy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From all events and from a snapshot, after an arm was added, one closed and samples learned from elsewhere."""
-    monkeypatch.setattr("outlay.campaign.stores.transaction.SNAPSHOT_INTERVAL", 25)
-    store, whole = f"sqlite:///{tmp_path}/one.db", Campaign(NAMES, 60.0, policy, seed=5)
-
-    def steps(campaign: Campaign, part: int) -> list[str]:
-        if part == 1:
-            campaign.warm_start([("a3", 20.0, 1.0), ("a1", 30.0, 2.0)], key="k")
-        if part == 2:
-            campaign.add_arm("late")
-            campaign.disable_arm("a2")
-        if part == 3:
-            campaign.set_budget(80.0)
-            campaign.enable_arm("a2")
-        return turns(campaign, 12)
-
-    for part in range(4):
-        with Campaign(NAMES, 60.0, policy, store, seed=5) if not part else Campaign.open(store) as campaign:
-            assert steps(campaign, part) == steps(whole, part)
-    assert verify(store) == verify(store)._replace(problems=(), notes=(), choices_checked=True)
-    export_ledger(store, str(tmp_path / "l.ndjson"))
-    copy = f"sqlite:///{tmp_path}/two.db"
-    import_ledger(copy, str(tmp_path / "l.ndjson"))
-    assert verify(copy).ok
-    with Campaign.open(copy) as campaign, Campaign.open(store) as first:
-        assert turns(campaign, 5) == turns(first, 5)
 
 
 def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:

@@ -14,7 +14,7 @@ from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, entries, status_of
 from outlay.campaign.stores.base import run
-from outlay.errors import BadParameter, CampaignConflict, NotNow, UnknownPull
+from outlay.errors import BadParameter, UnknownPull
 from outlay.policies import RoundRobin
 from outlay.policies.baselines import BTS
 from outlay.policies.protocol import as_data
@@ -32,31 +32,6 @@ def after(opening: e.Open, *commands: tuple[int, e.Command]) -> tuple[State, lis
     for second, command in commands:
         replies += run(state, [command], START + second * SECOND).replies
     return state, replies
-
-
-def test_the_end_and_the_draining() -> None:
-    opening = e.Open("end", (ArmTerms("a", 40),), 100, terms(max_in_flight=5))
-    state, replies = after(opening, *[(0, e.Ask())] * 3, (0, e.Tell(2, 90, 1.0)), (0, e.Ask()))
-    assert isinstance(replies[-1], NotNow)  # 90 spent, 80 set aside
-    state, replies = after(opening, *[(0, e.Ask())] * 3, (0, e.Tell(2, 101, 1.0)), (0, e.Ask(key="x")), (0, e.Ask()))
-    assert replies[3].overrun
-    assert replies[4:] == [None, None]
-    assert (status_of(state).phase, status_of(state).ended) == ("draining", "exhausted")
-    more = run(state, [e.Tell(3, 40, 1.0), e.Tell(4, 40, 1.0), e.Ask()], START)
-    assert (status_of(state).phase, state.spent, more.replies[-1]) == ("closed", 181, None)
-    refund = run(state, [e.Amend(2, 0, 1.0), e.Ask()], START)
-    assert (state.spent, state.ended, refund.replies[-1]) == (80, "exhausted", None)  # not reopened by itself
-    less = run(state, [e.SetBudget(99), e.Ask()], START)
-    assert (state.ended, less.replies[-1]) == ("exhausted", None)
-    reopened = run(state, [e.SetBudget(120), e.Ask()], START)
-    pull = reopened.replies[-1]
-    assert isinstance(pull, Pull)
-    assert (state.ended, status_of(state).phase) == (None, "open")
-    ended = run(state, [e.Close(), e.Ask(), e.SetBudget(1000), e.Tell(pull.id, 7, 0.5)], START)
-    receipt = ended.replies[3]
-    assert isinstance(receipt, Receipt)
-    assert (ended.replies[1], type(ended.replies[2]), receipt.cost) == (None, CampaignConflict, 7.0)
-    assert (status_of(state).phase, status_of(state).ended) == ("closed", "closed")
 
 
 def test_history_shows_money_as_users_do() -> None:

@@ -21,7 +21,6 @@ from outlay.campaign.stores.engines import parsed
 from outlay.errors import BadParameter, OutlayError, StoreError
 from tests.campaign.busy import POLICY, busy, exported, sql
 from tests.campaign.checker import checked
-from tests.campaign.postgres import PORT, Server
 from tests.campaign.worker import TERMS, Workers
 
 SECRET = "hush-hush"
@@ -84,7 +83,7 @@ def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
 
 def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    columns, body = "(campaign, seq, at, body, batch, before)", '{"kind":"auctioned"}'
+    columns, body = "(campaign, seq, at, body, transaction_id, before)", '{"kind":"auctioned"}'
     sql(tmp_path / "a.db", f"INSERT INTO event {columns} VALUES (1, 2, 9, ?, 'x', '')", body)
     sql(tmp_path / "a.db", "UPDATE campaign SET seq = 2")
     why = "event 2 cannot be read: a newer outlay wrote it, or it is damaged"
@@ -143,28 +142,6 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert told.startswith("postgresql+psycopg://me:***@127.0.0.1:1/db: connection failed: connection to server at ")
     assert "No such file or directory" in refused(f"postgresql://me:{SECRET}@/db?host={tmp_path}")
     assert 'invalid connection option "nonsense"' in refused(f"postgresql://me:{SECRET}@/db?nonsense=1")
-
-
-def test_a_wrong_password(postgres_server: Server, postgres_url: str) -> None:
-    """The server asks one user for a password."""
-    name, rules = sa.make_url(postgres_url).database, postgres_server.folder / "data" / "pg_hba.conf"
-    before = rules.read_text()
-    place = f"@/{name}?host={postgres_server.folder}&port={PORT}"
-    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute("CREATE USER me PASSWORD 'right'")
-        connection.execute("GRANT ALL ON SCHEMA public TO me")
-        try:
-            rules.write_text(f"local {name} me scram-sha-256\n{before}")
-            connection.execute("SELECT pg_reload_conf()")
-            assert 'password authentication failed for user "me"' in refused(f"postgresql://me:{SECRET}{place}")
-            with Campaign(**TERMS, store=f"postgresql://me:right{place}") as campaign:
-                assert campaign.ask() is not None
-        finally:
-            rules.write_text(before)
-            connection.execute("SELECT pg_reload_conf()")
-            connection.execute("DROP OWNED BY me")
-            connection.execute("DROP USER me")
-    assert "does not exist" in refused(postgres_url.replace(f"/{name}", "/nowhere"))
 
 
 def test_a_new_file_is_its_owners(tmp_path: Path) -> None:

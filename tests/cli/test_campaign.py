@@ -55,7 +55,7 @@ def test_all_terms(outlay: Run) -> None:
             *("--policy", "UCBB2", "--param", "cost_bound=1", "--param", "reward_bound=2.5", "--mode", "hard"),
             *("--unit", "0.01", "--ttl", "never", "--seed", "7", "--expiry", "charge", "--reservation", "0.5"),
             *("--default-reward", "0.125", "--max-in-flight", "3", "--propensity-draws", "5", "--no-refunds"),
-            *("--first-pulls", "2"),
+            *("--first-pulls", "2", "--window", "day", "--timezone", "America/New_York"),
         )
     )
     assert not Path("outlay.db").exists()
@@ -76,6 +76,8 @@ def test_all_terms(outlay: Run) -> None:
             "negative_costs": False,
             "propensity_draws": 5,
             "first_pulls": 2,
+            "window": "day",
+            "timezone": "America/New_York",
         },
     )
     word = outlay("new", "--arm", "a", "--budget", "1", "--policy", "KLRate", "--param", "schedule=half")
@@ -204,17 +206,6 @@ def test_pulls_with_their_notes(outlay: Run) -> None:
 
 
 HARD = ("new", "--arm", "small=0.5", "--arm", "large=2", "--budget", "2", "--mode", "hard")
-DAILY = (*HARD, "--window", "day", "--timezone", "America/New_York")
-
-
-def test_a_budget_for_a_day_is_not_the_end(outlay: Run) -> None:
-    status = line(outlay(*DAILY))
-    assert (status["window"]["kind"], status["window"]["timezone"]) == ("day", "America/New_York")
-    while (pull := outlay("ask")).exit_code == 0:
-        outlay("tell", line(pull)["pull"], "--cost", line(pull)["reserved"], "--reward", "1")
-    assert pull.exit_code == 4
-    assert 0 < line(pull, 4)["retry_after"] <= 25 * 3600
-    assert line(outlay("status"))["phase"] == "waiting"
 
 
 def test_a_fallback_and_the_archive(outlay: Run) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -108,6 +108,21 @@ def test_the_same_for_asyncio(address: str, store: str) -> None:
     spent = asyncio.run(spend())
     assert 10 < spent < 14
     assert verify(store, "spring").ok
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf")])
+def test_a_reward_that_is_no_number_is_not_sent(reward: float) -> None:
+    """JSON has no such number, and null in its place leaves a reward as it is."""
+    with Client("http://127.0.0.1:1", "spring", retry_for=0) as client:
+        calls: dict[str, Callable[[], object]] = {
+            "amend": lambda: client.amend(2, cost=1, reward=reward),
+            "tell": lambda: client.tell(2, cost=1, reward=reward),
+            "tell_many": lambda: client.tell_many([(2, 1, reward)]),
+            "warm_start": lambda: client.warm_start([("a", 1, reward)]),
+        }
+        for owner, call in calls.items():
+            with pytest.raises(BadParameter, match=f"^reward of {owner} must be a finite number; got {reward}$"):
+                call()
 
 
 def test_keys_and_bad_addresses(store: str, key_store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
 from outlay.engine import threads
 from outlay.engine import threads as batch
+from outlay.engine.bulk_random import can_be_packed, packed
 from outlay.engine.jit.compile import CannotCompile, program_of
 from outlay.engine.loop import Crossings
-from outlay.engine.run_pool import can_be_packed, packed
 from outlay.engine.task import Task
 from outlay.policies import baselines
 from outlay.policies.protocol import memory_of
@@ -157,7 +157,7 @@ def test_without_access_to_a_generator_the_numbers_are_the_same(monkeypatch: pyt
     policy = BySize()
     fast = played(policy, 80.0, 30, seed=2**100)
     monkeypatch.setattr("outlay.engine.jit.compile.can_open", lambda: False)
-    monkeypatch.setattr("outlay.engine.run_pool.SharedGenerator.make", None)
+    monkeypatch.setattr("outlay.engine.bulk_random.SharedGenerator.make", None)
     assert equal(fast, played(policy, 80.0, 30, seed=2**100))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay.engine import run_pool as streams
-from outlay.engine.run_pool import SharedGenerator, can_open, seeded
+from outlay.engine import bulk_random as streams
+from outlay.engine.bulk_random import SharedGenerator, can_open, seeded
 
 SEEDS = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**40 + 5, 2**64 - 1, 2**64, 2**96 + 1, 2**127, 2**128 - 1, 2**128,
          2**128 + 17, 2**160 - 1, 2**200, 2**300 + 12345]  # fmt: skip

@@ -7,7 +7,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay import Client
-from outlay.campaign import verify
 from outlay.service import streams
 from tests.service.conftest import POLICY, running
 
@@ -16,13 +15,6 @@ DAILY: dict[str, Any] = {
     "window": "day", "timezone": "Europe/Berlin",
 }  # fmt: skip
 PATH = "/v1/campaigns/daily"
-
-
-def spend(client: TestClient, cost: float = 1.0) -> dict[str, Any]:
-    """Ask and tell; the pull."""
-    (pull,) = client.post(f"{PATH}/ask", json={}).json()["pulls"]
-    assert client.post(f"{PATH}/tell", json={"pull": pull["pull"], "cost": cost, "reward": 1}).status_code == 200
-    return dict(pull)
 
 
 def test_a_budget_by_the_day_is_not_the_end(client: TestClient) -> None:
@@ -38,18 +30,6 @@ def test_a_budget_by_the_day_is_not_the_end(client: TestClient) -> None:
     assert client.get(PATH).json()["phase"] == "waiting"
     assert client.post("/v1/campaigns", json={**DAILY, "window": "week"}).status_code == 409
     assert client.post("/v1/campaigns", json={**DAILY, "timezone": "Nowhere"}).status_code == 422
-
-
-def test_a_fallback_is_named_flagged_and_counted_apart(client: TestClient, store: str) -> None:
-    client.post("/v1/campaigns", json={**DAILY, "fallback": "small"})
-    pulls = [spend(client) for _ in range(4)]
-    assert [pull["fallback"] for pull in pulls][-1] is True
-    status = client.get(PATH).json()
-    assert (status["phase"], status["fallback"], status["spent"] + status["outside"]) == ("fallback", "small", 4)
-    assert status["spent"] <= 2
-    listed = client.get(f"{PATH}/pulls").json()["items"]
-    assert [pull["fallback"] for pull in listed] == [pull["fallback"] for pull in pulls]
-    assert verify(store, "daily").ok
 
 
 def test_an_archived_campaign_is_listed_apart(client: TestClient) -> None:

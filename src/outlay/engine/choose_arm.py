@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from outlay.beliefs import Lead, SequentialMoments
 from outlay.beliefs.pooled import lead_of
 from outlay.engine.limits import Counts
-from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
+from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of, precedes
 from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
 from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
 from outlay.policies.protocol import (
@@ -36,7 +36,7 @@ from outlay.policies.protocol import (
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
-Drawing = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
+AnyRng = Any  # numpy's Generator; on a GPU a stream with its verbs, which only numba can check
 
 NONE_FITS = -(2**62)  # in place of an arm
 
@@ -205,7 +205,7 @@ def rounded_off(total: float, term: float) -> float:
 
 
 def decide_among(
-    policy: Policy, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: Drawing
+    policy: Policy, memory: Memory, arms: Counts, pulls: Counts, totals: Floats, spent: float, n: int, rng: AnyRng
 ) -> int:
     """The arm to pull, of those that may be; `pulls` are theirs, `totals` the costs and rewards of every arm so far."""
     return way_to_decide_among(type(policy))(policy, memory, arms, pulls, totals, spent, n, rng)
@@ -213,7 +213,7 @@ def decide_among(
 
 def open_among(
     policy: Opening, memory: SequentialMoments, arms: Counts, pulls: Counts, totals: Floats, spent: float,  # noqa: ARG001
-    n: int, rng: Drawing,
+    n: int, rng: AnyRng,
 ) -> int:  # fmt: skip
     """`decide_among` for a policy that opens arms: the order of all arms is drawn before the first pull."""
     if n == 0:
@@ -231,7 +231,7 @@ def fitting_arm(arm: int, arms: Counts, pulls: Counts, totals: Floats) -> int:
             return arm
         cost, reward = totals[arms[place], 0], totals[arms[place], 1]
         rate = reward / cost if cost > 0.0 else math.inf
-        if rate > top or (rate == top and pulls[place] < pulls[best]):
+        if precedes(rate, pulls[place], place, top, pulls[best], best):
             best, top = place, rate
     return int(arms[best])
 

@@ -1,9 +1,10 @@
-"""Play until broke: the inner loop, as plain Python that is also compiled.
+"""Play runs, pull by pull, until their budgets are spent: plain Python that is also compiled.
 
 A run pulls arms until its spending exceeds the largest budget. Spending need not be monotone (costs may be
 negative), so what a budget B sees is its *first* passage N(B) = inf{n : S_n > B}, and the pull that crosses it
 counts (the paper, Section 2). Where requests are limited, too, a pair (B, N) is passed as soon as S_n > B or n = N.
-Since no policy here looks at either, one run yields every pair.
+A run whose policy is told neither yields every pair: it would choose the same for each. Where a policy wants to know
+the budget or the requests, `simulate` gives each pair runs of its own, with limits of one pair.
 
 All state lives in arrays, so that the loop can stop after a slice of pulls and be resumed with nothing lost:
 that is how a progress bar moves and Ctrl-C returns at once.
@@ -17,11 +18,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from outlay.engine.bulk_random import Words
 from outlay.engine.choose_arm import (
     NONE_FITS,
     Affordable,
+    AnyRng,
     ChoiceCache,
-    Drawing,
     Floats,
     Rng,
     decide,
@@ -29,29 +31,32 @@ from outlay.engine.choose_arm import (
     forget,
 )
 from outlay.engine.limits import Counts, Limits
-from outlay.engine.run_pool import Words
 from outlay.policies.protocol import Memory, Policy
 
 Index = int | slice | tuple[slice, ...] | EllipsisType
 
-# Entries of RunState.marks: the run's pulls, the budgets it has passed, an arm it chose that does not exist (0: none),
-# its row, and the pulls of all runs.
+# Entries of RunState.marks: the run's pulls, the limits it has passed, what it chose that is no arm, its row, and the
+# pulls of all runs. STRAY's is 0 until a policy names an arm below 0 or past the last one, then that number: the run
+# stops there, and whoever plays it raises an error.
 PULLS, PASSED, STRAY, RUN, MADE = range(5)
 # Entries of RunState.totals: two sums, each with Kahan's running correction.
 SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 
 
-class Arms(Protocol):
+class World(Protocol):
     """The arms of a problem as the loop pulls them."""
 
-    def pull(self, arm: int, rng: Drawing, /) -> tuple[float, float]:
+    def pull(self, arm: int, rng: AnyRng, /) -> tuple[float, float]:
         """Draw an arm's cost and reward."""
 
 
-class SeedStates(NamedTuple):
-    """What runs start from, and where: what is no part of a generator or a memory is overwritten to no effect."""
+class ResetImage(NamedTuple):
+    """What a run starts with, and where it is copied to: the state of the generator and the words of the memory.
 
-    seeds: Words  # [run, 4]: states of the generator, as `run_pool.seeded` has them
+    Where each run has a generator and a memory of its own, the copies go to words that nothing reads.
+    """
+
+    seeds: Words  # [run, 4]: states of the generator, as `bulk_random.seeded` has them
     state: Words  # [4]: the generator's state
     spare: Words  # [1]: what it keeps of a draw
     blank: Words  # a memory before the first pull
@@ -102,12 +107,55 @@ class Crossings(NamedTuple):
             mine[...] = theirs
 
 
-def advance(
-    rng: Drawing, world: Arms, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, out_pulls: Counts,
-    out_cost: Floats, out_reward: Floats, stop: int,
+def play(
+    rng: Rng, world: World, policy: Policy, memory: Memory, reset_image: ResetImage, state: RunState,
+    crossings: Crossings, limits: Limits, pulls_left: int, max_pulls: int, end_row: int,
 ) -> None:  # fmt: skip
-    """Pull one run's arms until every limit is passed, it has made `stop` pulls, or its memory is full.
+    """Go on with the runs before `end_row`, one after another: `pulls_left` pulls in all, `max_pulls` of any one run.
+
+    It returns early where a run cannot go on: its memory is full, it has made `max_pulls` pulls, or it has chosen an
+    arm that does not exist.
+    """
+    marks = state.marks
+    while marks[RUN] < end_row and pulls_left > 0:
+        before, row = marks[PULLS], marks[RUN]
+        if before == 0:
+            begin(reset_image, state)
+        advance(
+            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable, limits.budgets,
+            limits.requests, crossings.pulls[row], crossings.cost[row], crossings.reward[row],
+            min(before + pulls_left, max_pulls),
+        )  # fmt: skip
+        made = marks[PULLS] - before
+        marks[MADE] += made
+        pulls_left -= made
+        if marks[PASSED] < len(limits.budgets):
+            break
+        marks[RUN] += 1
+        marks[PULLS] = 0
+
+
+def begin(reset_image: ResetImage, state: RunState) -> None:
+    """Reset generator, memory and counters for the next run."""
+    run = state.marks[RUN]
+    for i in range(4):
+        reset_image.state[i] = reset_image.seeds[run, i]
+    reset_image.spare[0] = 0
+    for i in range(len(reset_image.blank)):
+        reset_image.memory[i] = reset_image.blank[i]
+    for arm in range(len(state.pulls)):
+        state.pulls[arm] = 0
+    for i in range(4):
+        state.totals[i] = 0.0
+    state.marks[PASSED] = 0
+
+
+def advance(
+    rng: AnyRng, world: World, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, out_pulls: Counts,
+    out_cost: Floats, out_reward: Floats, last_pull: int,
+) -> None:  # fmt: skip
+    """Pull one run's arms until every limit is passed, it has made `last_pull` pulls, or its memory is full.
 
     In hard mode, where a run has one budget, it also ends when no arm fits.
     """
@@ -117,28 +165,28 @@ def advance(
     forget(cache)
     if affordable is not None and n == 0:
         affordable.totals[:] = 0.0
-    ended = False
-    while passed < len(budgets) and n < stop and not memory.full():
+    no_arm_fits = False
+    while passed < len(budgets) and n < last_pull and not memory.full():
         if affordable is not None:
             arm = decide_within(policy, memory, pulls, spent, spent_low, n, cache, affordable, budgets[0], rng)
         else:
             arm = decide(policy, memory, pulls, spent, n, cache, rng)
         if arm < 0 or arm >= len(pulls):
-            ended = arm == NONE_FITS
-            if not ended:
-                marks[STRAY] = arm  # never 0, which is always an arm
+            no_arm_fits = arm == NONE_FITS
+            if not no_arm_fits:
+                marks[STRAY] = arm  # never 0: there is always an arm 0
                 break
         else:
             cost, reward = world.pull(arm, rng)
             memory.observe(arm, cost, reward)
             pulls[arm] += 1
             n += 1
-            spent, spent_low = added(spent, spent_low, cost)
-            earned, earned_low = added(earned, earned_low, reward)
+            spent, spent_low = kahan_add(spent, spent_low, cost)
+            earned, earned_low = kahan_add(earned, earned_low, reward)
             if affordable is not None:
                 affordable.totals[arm, 0] += cost
                 affordable.totals[arm, 1] += reward
-        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed] or ended):
+        while passed < len(budgets) and (spent > budgets[passed] or n >= requests[passed] or no_arm_fits):
             for k in range(len(pulls)):
                 out_pulls[passed, k] = pulls[k]
             out_cost[passed] = spent
@@ -149,53 +197,12 @@ def advance(
     totals[EARNED], totals[EARNED_LOW] = earned, earned_low
 
 
-def added(total: float, low: float, term: float) -> tuple[float, float]:
-    """The total and what rounding has added to it too much, by Kahan: a billion small costs must add up to the budget.
+def kahan_add(total: float, low: float, term: float) -> tuple[float, float]:
+    """The total and its accumulated rounding error, by Kahan: a billion small costs must add up to the budget.
 
-    >>> added(1e16, 0.0, 1.0)
+    >>> kahan_add(1e16, 0.0, 1.0)
     (1e+16, -1.0)
     """
     term -= low
     after = total + term
     return after, (after - total) - term
-
-
-def begin(seed_states: SeedStates, state: RunState) -> None:
-    """Make everything as it is before the first pull of the run whose turn it is."""
-    run = state.marks[RUN]
-    for i in range(4):
-        seed_states.state[i] = seed_states.seeds[run, i]
-    seed_states.spare[0] = 0
-    for i in range(len(seed_states.blank)):
-        seed_states.memory[i] = seed_states.blank[i]
-    for arm in range(len(state.pulls)):
-        state.pulls[arm] = 0
-    for i in range(4):
-        state.totals[i] = 0.0
-    state.marks[PASSED] = 0
-
-
-def play(
-    rng: Rng, world: Arms, policy: Policy, memory: Memory, seed_states: SeedStates, state: RunState,
-    crossings: Crossings, limits: Limits, limit: int, cap: int, end: int,
-) -> None:  # fmt: skip
-    """Go on with the runs before the row `end`, one after another: `limit` pulls in all, none past its `cap`-th.
-
-    It returns early where a run cannot go on: its memory is full, it has made `cap` pulls, or chosen no arm there is.
-    """
-    marks = state.marks
-    while marks[RUN] < end and limit > 0:
-        before, row = marks[PULLS], marks[RUN]
-        if before == 0:
-            begin(seed_states, state)
-        advance(
-            rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable, limits.budgets,
-            limits.requests, crossings.pulls[row], crossings.cost[row], crossings.reward[row], min(before + limit, cap),
-        )  # fmt: skip
-        made = marks[PULLS] - before
-        marks[MADE] += made
-        limit -= made
-        if marks[PASSED] < len(limits.budgets):
-            break
-        marks[RUN] += 1
-        marks[PULLS] = 0

@@ -20,9 +20,9 @@ from typing import cast
 
 import numpy as np
 
+from outlay.engine.bulk_random import SharedGenerator, packed, seeded
 from outlay.engine.jit.compile import Program, program_of
-from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Crossings, RunState, SeedStates
-from outlay.engine.run_pool import SharedGenerator, packed, seeded
+from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Crossings, ResetImage, RunState
 from outlay.engine.task import Task, check_finite, same_types
 from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import CampaignMemory, Memory, has
@@ -112,7 +112,7 @@ class Batch:
         end = first + 1 if alone or player.memory is not player.packed else task.runs
         try:
             program.play(
-                player.rng, program.world, program.policy, player.memory, running.seed_states, player.state,
+                player.rng, program.world, program.policy, player.memory, running.reset_image, player.state,
                 running.crossings, task.limits, pulls, task.max_pulls, end,
             )  # fmt: skip
         except Exception as error:  # a mistake in a policy or law of the user's
@@ -140,7 +140,7 @@ class Batch:
             player = _Player.make(self.program, task)
         player.state.marks[:] = 0
         seeds = np.zeros((task.runs, 4), np.uint64) if self.program.alone else seeded(task.seed, task.first, task.runs)
-        return _Running(player, player.seed_states._replace(seeds=seeds), Crossings.blank(*task.crossings.pulls.shape))
+        return _Running(player, player.reset_image._replace(seeds=seeds), Crossings.blank(*task.crossings.pulls.shape))
 
     def _write(self, running: "_Running", row: int) -> None:
         """Write the runs that have ended since the last time where they belong."""
@@ -170,7 +170,7 @@ class _Player:
     rng: np.random.Generator
     memory: Memory
     packed: Memory  # the memory that runs start with, unless each has its own
-    seed_states: SeedStates  # but for the seeds
+    reset_image: ResetImage  # but for the seeds
     state: RunState
     grew: bool = False
 
@@ -180,12 +180,12 @@ class _Player:
         memory, nothing = program.memory(), np.zeros((1, 4), np.uint64)
         state = RunState.start(len(task.problem), task.dearest if task.hard else None)
         if program.alone:
-            seed_states = SeedStates(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0])
-            return cls(np.random.default_rng(0), memory, memory, seed_states, state)
+            reset_image = ResetImage(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0])
+            return cls(np.random.default_rng(0), memory, memory, reset_image, state)
         opened = SharedGenerator.make()
         memory, words = packed(memory)
-        seed_states = SeedStates(nothing, opened.state, opened.spare, words.copy(), words)
-        return cls(opened.rng, memory, memory, seed_states, state)
+        reset_image = ResetImage(nothing, opened.state, opened.spare, words.copy(), words)
+        return cls(opened.rng, memory, memory, reset_image, state)
 
     def grow(self) -> None:
         """Enlarge the memory if it is full."""
@@ -201,7 +201,7 @@ class _Running:
     """A batch while it is played."""
 
     player: _Player
-    seed_states: SeedStates
+    reset_image: ResetImage
     crossings: Crossings
     written: int = 0  # runs whose crossings have been written
     prepared: int = -1  # the row of the run that generator and memory were made for

@@ -7,6 +7,7 @@ least is pulled. Where it has `excess_of_new_arm` too, arms are opened one by on
 Ties matter most at +∞, where every policy of the paper starts: if the lowest index won them, arm 0 would be pulled
 until its confidence interval is stable, whatever it costs, and the result would depend on the order of the arms.
 
+The rule is `precedes`, and for rates and excesses `leads`; whatever compares arms elsewhere calls one of the two.
 These functions run in the interpreter and compiled.
 """
 
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from outlay.beliefs import Lead, price_of
 
 Counts = NDArray[np.int64]
-AT_ONCE = 2  # arms that a policy with `excess_of_new_arm` opens before it compares any
-PATIENCE = 30  # pulls after which an arm is compared with the others though it has cost nothing
+OPENED_FIRST = 2  # arms that a policy with `excess_of_new_arm` opens before it compares any
+MOST_FREE_PULLS = 30  # pulls after which an arm is compared with the others though it has cost nothing
 
 
 class Now(NamedTuple):
@@ -65,7 +66,7 @@ def best_by_excess(policy: Any, memory: Any, pulls: Counts) -> int:
 def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
     """`best_by_excess` for a policy that opens arms: over the open ones, and the next to be opened as a challenger."""
     fresh, opened = int(memory.unopened()), int(memory.opened())
-    if fresh < len(pulls) and opened < AT_ONCE:
+    if fresh < len(pulls) and opened < OPENED_FIRST:
         return fresh
     free = without_price(memory, pulls, 1)
     if free < len(pulls):
@@ -86,10 +87,10 @@ def best_of_opened(policy: Any, memory: Any, pulls: Counts) -> int:
 def without_price(memory: Any, pulls: Counts, least: int) -> int:
     """The arm with the fewest pulls, at least `least`, of those that have cost nothing in all; K if there is none.
 
-    An arm never pulled is one of them. A free arm, or one that refunds, would be pulled for ever: PATIENCE pulls are
-    enough.
+    An arm never pulled is one of them. A free arm, or one that refunds, would be pulled for ever: MOST_FREE_PULLS of
+    them are enough.
     """
-    found, fewest = len(pulls), PATIENCE
+    found, fewest = len(pulls), MOST_FREE_PULLS
     for arm in range(len(pulls)):
         if least <= pulls[arm] < fewest and memory.belief(arm).mean_cost <= 0.0:
             found, fewest = arm, pulls[arm]
@@ -108,7 +109,7 @@ def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
             belief = memory.belief(arm)
             price = price_of(belief, seen.cost_min, seen.cost_max)
             rate, mine = belief.mean_reward / price, belief.pulls * price
-            if leads(rate, mine, pulls[arm], top, spend, pulls[best]):
+            if leads(rate, mine, pulls[arm], arm, top, spend, pulls[best], best):
                 best, top, spend, runner_up = arm, rate, mine, top
             else:
                 runner_up = max(runner_up, rate)
@@ -123,28 +124,31 @@ def least_excess(policy: Any, memory: Any, pulls: Counts, leader: int, low: Lead
             belief = memory.belief(arm)
             excess = -number(-policy.excess(belief, low, high))
             mine = belief.pulls * price_of(belief, low.cost_min, low.cost_max)
-            if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]):
+            if leads(-excess, mine, pulls[arm], arm, -least, spend, pulls[best], best):
                 best, least, spend = arm, excess, mine
     return best, least
 
 
-def leads(value: float, spend: float, pulls: int, other: float, other_spend: float, other_pulls: int) -> bool:
-    """Whether an arm comes before another of lower index: by value, then by least spend, then by fewest pulls."""
-    if value != other:
-        return value > other
-    return spend < other_spend or (spend == other_spend and pulls < other_pulls)
+def leads(
+    value: float, spend: float, pulls: int, arm: int,
+    other_value: float, other_spend: float, other_pulls: int, other: int,
+) -> bool:  # fmt: skip
+    """`precedes` for arms that are compared by rate or excess: of equal ones, the one with the least spend is first."""
+    if value != other_value or spend == other_spend:
+        return precedes(value, pulls, arm, other_value, other_pulls, other)
+    return spend < other_spend
+
+
+def precedes(score: float, pulls: int, arm: int, other_score: float, other_pulls: int, other: int) -> bool:
+    """Whether an arm comes before another: by the larger score, then by the fewest pulls, then by the lowest index."""
+    if score != other_score:
+        return score > other_score
+    return pulls < other_pulls or (pulls == other_pulls and arm < other)
 
 
 def number(score: float) -> float:
     """The score as a float that can be compared: NaN counts as −∞."""
     return -math.inf if math.isnan(score) else float(score)
-
-
-def precedes(score: float, pulls: int, arm: int, other_score: float, other_pulls: int, other: int) -> bool:
-    """Whether an arm is to be pulled rather than another: the rule, in one place."""
-    if score != other_score:
-        return score > other_score
-    return pulls < other_pulls or (pulls == other_pulls and arm < other)
 
 
 def log_of(pulls: int) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Belief, Lead, PooledBelief, price_of
-from outlay.formulas.argmax import AT_ONCE, PATIENCE, Counts, best_by_excess, best_of_opened, leads, number
+from outlay.formulas.argmax import MOST_FREE_PULLS, OPENED_FIRST, Counts, best_by_excess, best_of_opened, leads, number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -140,7 +140,7 @@ def lazy_best_by_excess(policy: Policy, memory: Memory, pulls: Counts, known: Le
 def lazy_best_of_opened(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     """`argmax.best_of_opened`: the same arm."""
     arm: int = memory.unopened()
-    if arm == len(pulls) or memory.opened() >= AT_ONCE:
+    if arm == len(pulls) or memory.opened() >= OPENED_FIRST:
         leader = follow(memory, pulls, known)
         if leader < 0:
             arm = best_of_opened(policy, memory, pulls)
@@ -208,7 +208,7 @@ def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     belief = memory.belief(last)
     marks[FREE] = -1
     if not belief.mean_cost > 0.0:
-        if pulls[last] < PATIENCE and last != leader:
+        if pulls[last] < MOST_FREE_PULLS and last != leader:
             marks[FREE] = last
             return leader
         marks[LEADER] = -1
@@ -356,8 +356,7 @@ def least_of_uncertain(
         belief = memory.belief(arm)
         excess = -number(-policy.excess(belief, lead, lead))
         mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
-        same = excess == least and mine == spend and pulls[arm] == pulls[best]
-        if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]) or (same and arm < best):
+        if leads(-excess, mine, pulls[arm], arm, -least, spend, pulls[best], best):
             best, least, spend = arm, excess, mine
         if excess > 0.0:
             if boxes.doubt[arm] < 0.0:  # as it was asked: now it is known what the narrowest box takes away
@@ -475,11 +474,9 @@ def decide_node(ranking: RateTree, pulls: Counts, node: int) -> None:
 
 
 def beats(ranking: RateTree, pulls: Counts, one: int, other: int) -> bool:
-    """Whether an arm leads rather than another: by rate, least spend, fewest pulls, lowest index."""
+    """Whether an arm leads rather than another."""
     rates, spends = ranking.rates, ranking.spends
-    if rates[one] == rates[other] and spends[one] == spends[other] and pulls[one] == pulls[other]:
-        return one < other
-    return leads(rates[one], spends[one], pulls[one], rates[other], spends[other], pulls[other])
+    return leads(rates[one], spends[one], pulls[one], one, rates[other], spends[other], pulls[other], other)
 
 
 def runner_up(ranking: RateTree, leader: int) -> float:

@@ -31,7 +31,7 @@ from outlay.formulas.argmax import Counts, log_of, number, precedes
 Policy = Any  # with `score` and `phase`
 Memory = Any
 
-FAR = 2**60  # no run makes as many pulls
+NEVER = 2**60  # a pull that no run reaches
 MARGIN = 1e-9
 SOON = 4  # pulls to an arm's turn that are worth a bound, by which its turn is guessed anew
 AHEAD = 0.5  # how much of the way to an arm's turn its bound is to last
@@ -166,10 +166,10 @@ def phase_end(policy: Policy, n: int) -> int:
     """The first pull after the n-th at which the policy's phase is another."""
     here = policy.phase(log_of(n))
     step = 1
-    while step < FAR and policy.phase(log_of(n + step)) == here:
+    while step < NEVER and policy.phase(log_of(n + step)) == here:
         step *= 2
-    if step == FAR:
-        return FAR
+    if step == NEVER:
+        return NEVER
     low, high = n + step // 2, n + step
     while low + 1 < high:
         middle = (low + high) // 2
@@ -188,10 +188,10 @@ def _line_up(known: ScoreBounds, pulls: Counts, n: int) -> None:
         known.bounds[arm] = np.inf
         known.turns[arm] = n + arms
         known.tops[arms + arm] = arm
-        known.dues[arms + arm] = FAR
+        known.dues[arms + arm] = NEVER
     for node in range(arms - 1, 0, -1):
         known.tops[node] = _upper(known, pulls, known.tops[2 * node], known.tops[2 * node + 1])
-        known.dues[node] = FAR
+        known.dues[node] = NEVER
 
 
 def _look_ahead(known: ScoreBounds, arm: int, n: int) -> int:
@@ -235,7 +235,7 @@ def _take_out(known: ScoreBounds, pulls: Counts, arm: int) -> None:
     """Empty an arm's leaf."""
     node = len(pulls) + arm
     known.tops[node] = len(pulls)
-    known.dues[node] = FAR
+    known.dues[node] = NEVER
     _climb(known, pulls, node, arm)
 
 

@@ -10,7 +10,7 @@ from outlay.beliefs import HullMoments
 from outlay.beliefs.sequential import points_among
 from outlay.checks import Vector, vector
 from outlay.errors import BadParameter
-from outlay.formulas.argmax import AT_ONCE, Counts, Now, leads
+from outlay.formulas.argmax import OPENED_FIRST, Counts, Now, leads
 from outlay.formulas.argmax import number as comparable
 from outlay.formulas.confidence import budget_or_infinity, requests_or_infinity
 from outlay.formulas.evidence import COSTLY, excess_of_unopened, to_open
@@ -120,7 +120,7 @@ class Ration(Parameters):
         if opened < arms:
             memory.shuffle(rng)
         fresh = int(memory.unopened())
-        if opened == 0 or (opened < AT_ONCE and fresh < arms and math.isnan(memory.told[fresh])):
+        if opened == 0 or (opened < OPENED_FIRST and fresh < arms and math.isnan(memory.told[fresh])):
             return fresh
         at = hull_position(self.known_budget, self.known_requests, memory, now)
         wanted = math.inf
@@ -172,6 +172,6 @@ def least_in_dues(slope: float, memory: HullMoments, at: HullPosition) -> tuple[
         belief = known_cost(memory, arm)
         excess = -comparable(-excess_in_dues(asked, belief, at))
         mine = belief.pulls * (at.currency.money * belief.mean_cost + at.currency.request)
-        if leads(-excess, mine, memory.pulls[arm], -least, spend, memory.pulls[best]):
+        if leads(-excess, mine, memory.pulls[arm], arm, -least, spend, memory.pulls[best], best):
             best, least, spend = arm, excess, mine
     return best, least

@@ -22,7 +22,7 @@ import numpy as np
 from outlay.arms import AnyLaw, LawMoments, Problem, support_of
 from outlay.checks import Vector
 from outlay.errors import NotCovered
-from outlay.formulas.argmax import PATIENCE
+from outlay.formulas.argmax import MOST_FREE_PULLS
 from outlay.policies import KLRate
 from outlay.policies.kl_rate import KEPT_EXACTLY
 from outlay.theory.arm_rates import rates, suboptimal
@@ -34,7 +34,7 @@ _SHARES = np.concatenate([np.geomspace(0.02, 0.4, 9), np.linspace(0.5, 0.95, 9)]
 _POWERS = np.geomspace(1e-3, 1.0, 60)  # for θ, where the arm itself is judged
 _TILTS = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 40)])  # for θ of the best arm, in units of E[Z]/E[Z²]
 _CELLS = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 120)])  # the ends of intervals of u
-_FREE = np.arange(PATIENCE, KEPT_EXACTLY + 2.0)  # pulls of an arm that have all cost nothing
+_FREE = np.arange(MOST_FREE_PULLS, KEPT_EXACTLY + 2.0)  # pulls of an arm that have all cost nothing
 
 _WITHIN = (0, 20, 40, 55, 65, 75, 85, 92, 99, 106)  # places of U among the cells
 _STRETCH = 2  # from the beginning of a stretch of t to that of the next

@@ -15,7 +15,7 @@ import pytest
 
 import outlay
 from outlay import arms, policies
-from outlay.engine.run_pool import SharedGenerator
+from outlay.engine.bulk_random import SharedGenerator
 from tests.engine.traps.cells import PROBLEM, favourite
 
 

@@ -139,7 +139,7 @@ def reservation(state: State, arm: Arm) -> int:
     """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
 
     The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
-    With nothing agreed, an unknown arm may take all that is left in hard mode, else as much as the dearest pull so far.
+    With nothing agreed, an unknown arm may take all that is left in hard mode, else the highest cost of a pull so far.
     """
     if arm.max_cost is not None:
         return arm.max_cost
@@ -207,7 +207,7 @@ def _check_can_name(state: State, now: int) -> None:
 
 
 def _check_not_paused_or_full(state: State, now: int) -> None:
-    """The same for what refuses a fallback, too."""
+    """Raise NotNow where not even the fallback can be named."""
     under_way, most = len(state.pending), state.terms.max_in_flight
     if state.paused:
         raise _retry_later(state, now, f"campaign {state.name!r} is paused")

@@ -263,7 +263,6 @@ def _add_arm(state: State, command: e.AddArm, chooser: Chooser | None) -> Decide
 
 
 def _warm_start(state: State, command: e.WarmStart) -> Decided:
-    """Samples from elsewhere; a log that is known teaches nothing."""
     if command.key in state.warmed:
         return [], 0
     arms = {name: _arm_index(state, "warm_start", name) for name in set(command.arms)}

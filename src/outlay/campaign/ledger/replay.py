@@ -77,7 +77,6 @@ class Replay:
         return self._due.popleft() if self._due else None
 
     def _chooser(self, state: State, event: e.AnyEvent) -> Chooser | None:
-        """Who chooses again; None where nothing is chosen."""
         if self._choosing and state.learner and self.version == __version__:
             return state.learner
         return _Given(event) if isinstance(event, (e.Asked, e.Exhausted, e.Added)) else None

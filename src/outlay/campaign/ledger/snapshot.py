@@ -140,7 +140,6 @@ def _learner(policy: Policy, kept: _Snapshot, state: State) -> Learner:
 
 
 def _fields(memory: Any) -> Iterator[Any]:
-    """What a memory is made of, and what memories in it are made of."""
     for field in memory:
         if is_record(field):
             yield from _fields(field)

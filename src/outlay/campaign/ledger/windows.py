@@ -77,7 +77,6 @@ def _first(window: Window, day: date) -> date:
 
 
 def _next(window: Window, first: date) -> date:
-    """The first day of the next window."""
     if window == "month":
         return (first.replace(day=28) + timedelta(days=4)).replace(day=1)
     return first + (7 * DAY if window == "week" else DAY)

@@ -167,7 +167,6 @@ class FileTurns:
             self._file = None
 
     def _opened(self) -> int | None:
-        """The file, if there can be one."""
         if self._file is not None:
             if identity(self._path) == self._identity:
                 return self._file

@@ -453,7 +453,6 @@ class CachedLedger:
         queries.write_now(connection, Written(self.campaign_id, self.state, records, transaction_id))
 
     def _load_snapshot(self, connection: Connection) -> None:
-        """Start from the newest snapshot that can be used, if there is one."""
         for seq, body in queries.snapshots(connection, self.campaign_id):
             self.state = snapshot.load(body, self._policy)
             if self.state is not None:

@@ -18,7 +18,7 @@ from numba import cuda, float64, uint64
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, price_of
-from outlay.engine.choose_arm import DECIDE, Affordable, Drawing, Floats
+from outlay.engine.choose_arm import DECIDE, Affordable, AnyRng, Floats
 from outlay.engine.gpu.philox import BLOCK, KEEPS_NORMAL, KEY, NORMAL, RUN, Philox
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import (  # fmt: skip
@@ -29,13 +29,13 @@ from outlay.engine.loop import (  # fmt: skip
     SPENT,
     SPENT_LOW,
     STRAY,
-    Arms,
     Crossings,
-    added,
+    World,
     advance,
+    kahan_add,
 )
 from outlay.formulas.argmax import (
-    AT_ONCE,
+    OPENED_FIRST,
     best_by_score,
     leader_of,
     leads,
@@ -64,18 +64,18 @@ from outlay.policies.protocol import (
 OPEN, TROUBLED, SHARE, DONE = range(4)
 MILLION = 1_000_000  # the tally counts shares of a run in millionths
 WARP = 0xFFFFFFFF
-PATIENCE = 32  # missed pulls in a warp that are worth naming arms anew (measured)
+MISSED_PULLS = 32  # of all runs of a warp together, after which their arms are named anew (measured)
 
 # Entries of Proof.levels: the largest bound of the others' scores, ln n when it was found, the pull until which it
 # holds, the arm that was named, and for how many pulls the next box is drawn.
 RIVAL, LOG, UNTIL, NAMED, REACH = range(5)
 LOW, HIGH = range(2)  # edges of a box
 SIDES = 11  # numbers of a lead that a pull of the leader may change
-FAR = 2**62  # no run makes as many pulls
+NEVER = 2**62  # a pull that no run reaches
 SPAN = 2.0  # how far ahead in ln n a bound is made at most
 NEARER = 0.25  # and what of that is tried next where the score jumps to ∞
 AHEAD = 0.4  # how far into the gap to the best score a bound may go (measured)
-FEWEST = 4.0  # pulls that a box is drawn for at least
+FEWEST_PULLS = 4.0  # pulls that a box is drawn for at least
 WIDEST = 1.0  # by how much the leader's spend may grow in a box, as a share
 WANDER, SWAY = 1.5, 2.5  # standard deviations that a box leaves the rate, and the rest, if they vary as their size
 
@@ -103,10 +103,10 @@ class Proof(NamedTuple):
 
 
 def play(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
-    tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
+    world: World, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
+    tally: Counts, key: np.uint64, first: int, more_pulls: int, max_pulls: int,
 ) -> None:  # fmt: skip
-    """Advance every run by `limit` pulls."""
+    """Advance every run by `more_pulls` pulls, none past its `max_pulls`-th."""
     run, budgets, requests = cuda.grid(1), limits.budgets, limits.requests
     rng = Philox(cuda.local.array(5, uint64), cuda.local.array(2, float64))
     levels, box = cuda.local.array(5, float64), cuda.local.array((2, SIDES), float64)
@@ -116,8 +116,8 @@ def play(
     n, passed = states.marks[PULLS, run], states.marks[PASSED, run]
     spent, spent_low = states.totals[SPENT, run], states.totals[SPENT_LOW, run]
     earned, earned_low = states.totals[EARNED, run], states.totals[EARNED_LOW, run]
-    stop, last = min(n + limit, cap), len(budgets) - 1
-    going = passed <= last and n < stop and not memory.full()
+    last_pull, last = min(n + more_pulls, max_pulls), len(budgets) - 1
+    going = passed <= last and n < last_pull and not memory.full()
     budget, request = budgets[min(passed, last)], requests[min(passed, last)]
     arm, named = 0, False
     while cuda.any_sync(WARP, going):
@@ -127,14 +127,14 @@ def play(
             if not named:
                 states.marks[STRAY, run] = arm
         missed = 0
-        while missed < PATIENCE:
+        while missed < MISSED_PULLS:
             if going and named:
                 cost, reward = world.pull(arm, rng)
                 memory.observe(arm, cost, reward)
                 pulls[arm] += 1
                 n += 1
-                spent, spent_low = added(spent, spent_low, cost)
-                earned, earned_low = added(earned, earned_low, reward)
+                spent, spent_low = kahan_add(spent, spent_low, cost)
+                earned, earned_low = kahan_add(earned, earned_low, reward)
                 if spent > budget or n >= request:
                     while passed <= last and (spent > budgets[passed] or n >= requests[passed]):
                         for k in range(len(pulls)):
@@ -143,7 +143,7 @@ def play(
                         crossings.reward[run, passed] = earned
                         passed += 1
                     budget, request = budgets[min(passed, last)], requests[min(passed, last)]
-                going = passed <= last and n < stop and not memory.full()
+                going = passed <= last and n < last_pull and not memory.full()
                 named = holds(policy, memory, proof, arm, n)
             if not cuda.any_sync(WARP, going and named):
                 break
@@ -151,12 +151,12 @@ def play(
     states.marks[PULLS, run], states.marks[PASSED, run] = n, passed
     states.totals[SPENT, run], states.totals[SPENT_LOW, run] = spent, spent_low
     states.totals[EARNED, run], states.totals[EARNED_LOW, run] = earned, earned_low
-    close_run(rng, states, run, limits, tally, memory.full() or n >= cap)
+    close_run(rng, states, run, limits, tally, memory.full() or n >= max_pulls)
 
 
 def play_hard(
-    world: Arms, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
-    tally: Counts, key: np.uint64, first: int, limit: int, cap: int,
+    world: World, policy: Policy, memories: MemoryTuple, states: RunStates, crossings: Crossings, limits: Limits,
+    tally: Counts, key: np.uint64, first: int, more_pulls: int, max_pulls: int,
 ) -> None:  # fmt: skip
     """The same where no run may pass the budget, of which there is one: by the CPU's own loop."""
     run = cuda.grid(1)
@@ -173,9 +173,9 @@ def play_hard(
         advance(
             rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, limits.budgets,
             limits.requests, crossings.pulls[run], crossings.cost[run], crossings.reward[run],
-            min(marks[PULLS] + limit, cap),
+            min(marks[PULLS] + more_pulls, max_pulls),
         )  # fmt: skip
-    close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= cap)
+    close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= max_pulls)
 
 
 def of_run(memories: MemoryTuple, run: int) -> MemoryTuple:
@@ -210,7 +210,7 @@ def close_run(rng: Philox, states: RunStates, run: int, limits: Limits, tally: C
         cuda.atomic.add(tally, TROUBLED, 1)
 
 
-def decide(policy: Policy, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing) -> int:
+def decide(policy: Policy, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: AnyRng) -> int:
     """The arm to pull next, by the function below, or of the CPU's loop, that serves the policy."""
     return way_to_decide(type(policy))[0](policy, memory, pulls, spent, n, proof, rng)
 
@@ -224,12 +224,12 @@ def forget(proof: Proof) -> None:
     """Nothing is known of any arm, nor proved."""
     for arm in range(len(proof.ends)):
         proof.ends[arm] = 0
-    proof.levels[NAMED], proof.levels[UNTIL], proof.levels[REACH] = 0.0, 0.0, FEWEST
+    proof.levels[NAMED], proof.levels[UNTIL], proof.levels[REACH] = 0.0, 0.0, FEWEST_PULLS
     proof.box[LOW, 0] = math.inf
 
 
 def decide_rising(
-    policy: Phased, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
+    policy: Phased, memory: MemoryTuple, pulls: Counts, spent: float, n: int, proof: Proof, rng: AnyRng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """The arm with the largest score, for a policy with `phase` (see `lazy_score`): few are scored, as on the CPU.
 
@@ -249,7 +249,7 @@ def decide_rising(
         loser, lost = arm, score
         if best < 0 or precedes(score, pulls[arm], arm, top, pulls[best], best):
             loser, lost, best, top = best, top, arm, score
-            bounds[arm], ends[arm] = -math.inf, FAR
+            bounds[arm], ends[arm] = -math.inf, NEVER
         if loser >= 0:
             bounds[loser], ends[loser] = bound_ahead(policy, memory.belief(loser), n, log_n, span, lost, top)
         arm, rival, until = highest(bounds, ends, n)
@@ -271,7 +271,7 @@ def highest(bounds: Floats, ends: Counts, n: int) -> tuple[int, float, int]:
 
     No branches: the numbers of several arms are then on their way from memory at the same time.
     """
-    first, most, until = 0, -math.inf, FAR
+    first, most, until = 0, -math.inf, NEVER
     for arm in range(len(bounds)):
         end = ends[arm]
         bound = math.inf if end <= n else bounds[arm]
@@ -309,7 +309,7 @@ def span_of_phase(policy: Phased, log_n: float) -> float:
 
 
 def decide_by_excess(
-    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
+    policy: Compared, memory: LeaderMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: AnyRng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`argmax.best_by_excess`."""
     proof.box[LOW, 0] = math.inf
@@ -321,7 +321,7 @@ def decide_by_excess(
 
 
 def decide_by_opening(
-    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: Drawing  # noqa: ARG001
+    policy: Opening, memory: SequentialMemory, pulls: Counts, spent: float, n: int, proof: Proof, rng: AnyRng  # noqa: ARG001
 ) -> int:  # fmt: skip
     """`argmax.best_of_opened`; the order of the arms is drawn before the first pull."""
     if n == 0:
@@ -329,7 +329,7 @@ def decide_by_opening(
     proof.box[LOW, 0] = math.inf
     fresh = int(memory.unopened())
     some_left = fresh < len(pulls)
-    if some_left and memory.opened() < AT_ONCE:
+    if some_left and memory.opened() < OPENED_FIRST:
         return fresh
     arm = without_price(memory, pulls, 1)
     if arm < len(pulls):
@@ -417,7 +417,7 @@ def challenger(
                 if exactly:
                     excess = -number(-value)
                     mine = belief.pulls * price_of(belief, lead.cost_min, lead.cost_max)
-                    if leads(-excess, mine, pulls[arm], -least, spend, pulls[best]):
+                    if leads(-excess, mine, pulls[arm], arm, -least, spend, pulls[best], best):
                         best, least, spend = arm, excess, mine
                 elif not value > EXCESS_MARGIN:
                     listed[count] = arm
@@ -428,7 +428,7 @@ def challenger(
         low, high = lead, lead
     reach = float(proof.levels[REACH])
     if least > 0.0:
-        proof.levels[REACH] = min(2.0 * reach, float(n)) if count == 0 and certain else max(FEWEST, 0.25 * reach)
+        proof.levels[REACH] = min(2.0 * reach, float(n)) if count == 0 and certain else max(FEWEST_PULLS, 0.25 * reach)
     return (best if least <= 0.0 else leader), least
 
 

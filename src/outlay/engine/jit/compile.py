@@ -45,6 +45,7 @@ from numba.core.errors import NumbaError
 
 from outlay.arms.law import AnyLaw
 from outlay.engine import loop
+from outlay.engine.bulk_random import can_be_packed, can_open
 from outlay.engine.jit.numba_types import (
     OPTIONS,
     OWN,
@@ -60,8 +61,7 @@ from outlay.engine.jit.numba_types import (
     shape,
 )
 from outlay.engine.limits import Limits
-from outlay.engine.loop import Arms, play
-from outlay.engine.run_pool import can_be_packed, can_open
+from outlay.engine.loop import World, play
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.parameters import is_record
@@ -90,7 +90,7 @@ class Program:
     """What the runs of a task share."""
 
     play: Callable[..., None]  # `loop.play`
-    world: Arms
+    world: World
     policy: Policy
     memory: Callable[[], Memory]
     alone: bool  # whether every run needs a generator and a memory that are made for it
@@ -271,7 +271,7 @@ def _entry(things: Things, hard: bool, copy_of: Callable[[type], type], reach: R
     policy, memory, world = things
     words = np.zeros(1, np.uint64)
     arguments = (
-        world, policy, memory, loop.SeedStates(words[None], words, words, words, words),
+        world, policy, memory, loop.ResetImage(words[None], words, words, words, words),
         loop.RunState.start(1, np.ones(1) if hard else None),
         loop.Crossings.blank(1, 1, 1), Limits.of(np.ones(1), None),
     )  # fmt: skip

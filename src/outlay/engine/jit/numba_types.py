@@ -2,7 +2,7 @@
 
 Compilation must depend on types only, never on how many arms there are or what a user passed. So each field has one
 type (`coerced`), arms of one law are the rows of a table (`LawRows`), a mix of laws composes such tables (`Split`), and
-`World` finds an arm's row in them. Numba is told, once:
+`GroupedLaws` finds an arm's row in them. Numba is told, once:
 
 - `x.score(...)`, and every other method of the protocol, on a NamedTuple is the method of that tuple's class;
 - `decide` and `decide_among` are the variants for the kind of policy;
@@ -30,7 +30,7 @@ from numpy.typing import DTypeLike, NDArray
 from outlay.arms.law import AnyLaw
 from outlay.engine import choose_arm as decide
 from outlay.engine import loop
-from outlay.engine.choose_arm import Drawing
+from outlay.engine.choose_arm import AnyRng
 from outlay.parameters import is_record
 from outlay.usercode import PROTOCOL, Reach
 
@@ -118,11 +118,11 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 class Laws(NamedTuple):
-    """The arms as they are: the interpreter's world, and the slow twin of `World`."""
+    """The arms as they are: the interpreter's world, and the slow twin of `GroupedLaws`."""
 
     laws: tuple[AnyLaw, ...]
 
-    def pull(self, arm: int, rng: Drawing) -> tuple[float, float]:
+    def pull(self, arm: int, rng: AnyRng) -> tuple[float, float]:
         """Draw an arm's cost and reward."""
         cost, reward = self.laws[arm].draw(rng)
         return cost, reward
@@ -136,7 +136,7 @@ class LawRows(NamedTuple):
     arrays: tuple[NDArray[np.float64], ...]  # each array field of all arms, end to end
     starts: NDArray[np.int64]  # [arm + 1, array]: arm i's stretch is starts[i] to starts[i + 1]
 
-    def pull(self, row: int, rng: Drawing) -> tuple[float, float]:
+    def pull(self, row: int, rng: AnyRng) -> tuple[float, float]:
         """Draw from the law in a row."""
         return law_at(self, row).draw(rng)
 
@@ -148,20 +148,20 @@ class Split(NamedTuple):
     right: "LawRows | Split"
     cut: int
 
-    def pull(self, row: int, rng: Drawing) -> tuple[float, float]:
+    def pull(self, row: int, rng: AnyRng) -> tuple[float, float]:
         """Draw from whichever side holds the row."""
         if row < self.cut:
             return self.left.pull(row, rng)
         return self.right.pull(row - self.cut, rng)
 
 
-class World(NamedTuple):
+class GroupedLaws(NamedTuple):
     """The arms, grouped by law, in the problem's order."""
 
     groups: LawRows | Split
     rows: NDArray[np.int64]  # [arm]: its row in the groups, counted through all of them
 
-    def pull(self, arm: int, rng: Drawing) -> tuple[float, float]:
+    def pull(self, arm: int, rng: AnyRng) -> tuple[float, float]:
         """Draw an arm's cost and reward."""
         return self.groups.pull(self.rows[arm], rng)
 
@@ -171,7 +171,7 @@ def law_at(rows: LawRows, row: int) -> AnyLaw:
     raise NotImplementedError("only compiled code reads a table of laws; the interpreter draws from Laws")
 
 
-def compose(laws: Sequence[AnyLaw]) -> World:
+def compose(laws: Sequence[AnyLaw]) -> GroupedLaws:
     """Group laws by shape into tables: the world of the compiled loop.
 
     Raises TypeError where a law has a field that is neither a number, nor an array, nor such a law.
@@ -188,7 +188,7 @@ def compose(laws: Sequence[AnyLaw]) -> World:
     while tables:
         table = tables.pop()
         groups = Split(table, groups, len(table.numbers))
-    return World(groups, rows)
+    return GroupedLaws(groups, rows)
 
 
 def _rows(laws: list[FieldTuple]) -> LawRows:
