@@ -79,12 +79,6 @@ def test_impossible_outcomes_are_never_drawn():
     assert law.support() == Support(2, 2, 0, 0)
 
 
-def test_what_rounding_misses_is_spread_over_the_outcomes():
-    law = Discrete([1, 2], [1, 1], [0.5 - 4e-10, 0.5 - 4e-10])
-    assert law.cumulative.tolist() == [0.5, 1.0]
-    assert law.moments().mean_cost == 1.5
-
-
 def test_a_long_law_is_printed_short_and_a_short_one_in_full():
     law = Empirical(np.arange(100_000.0), np.ones(100_000))
     assert repr(law) == (

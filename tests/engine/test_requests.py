@@ -9,7 +9,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies, theory
 from outlay.arms import catalogue
-from outlay.errors import BadParameter, RunTooLong
+from outlay.errors import BadParameter
 from tests.engine.slow import slow_run
 
 G = catalogue.load("G")
@@ -137,12 +137,6 @@ def test_a_policy_is_told_what_limits_it() -> None:
     assert served.pulls[0, 0].tolist() == [[5, 5, 0], [10, 10, 0]]
     unlimited = outlay.simulate(STEPS, Served(), [9.0], runs=1)
     assert unlimited.pulls[0, 0].tolist() == [[10, 0, 0]]
-
-
-def test_partial_runs_and_caps_know_requests() -> None:
-    assert outlay.simulate(G, policies.Fieller(), math.inf, requests=10, runs=1, max_pulls=10).pulls.sum() == 10
-    with pytest.raises(RunTooLong):
-        outlay.simulate(G, policies.Fieller(), math.inf, requests=11, runs=1, max_pulls=10)
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
