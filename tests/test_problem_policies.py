@@ -64,13 +64,6 @@ def test_ucb_b1_is_for_light_tails_and_says_so(arms, light):
     assert problem_policies.notes(problem, ["UCBM1"]) == []
 
 
-def test_policies_that_cannot_be_made_are_left_out():
-    worthless = Problem([Constant(1.0, 0.0), Uniform(0.5, 1.0, 0.0, 0.0)])
-    assert list(problem_policies.paper_policies(worthless)) == ["UCBB1", "UCBM1"]
-    with pytest.raises(NotCovered, match=r"^UCBB2 cannot play this problem: reward_bound of UCBB2 must be > 0; got 0"):
-        problem_policies.named_policies(worthless, ["UCBB2"])
-
-
 def test_every_policy_can_be_named():
     chosen = problem_policies.named_policies(catalogue.load("bounded"), BY_NAME)
     assert {name: type(policy) for name, policy in chosen.items()} == BY_NAME

@@ -19,13 +19,6 @@ def test_every_problem_loads_the_same_twice_and_round_trips(name):
     assert problem.rate > 0
 
 
-def test_names():
-    assert catalogue.names() == (
-        *("G", "H", "gaussian5", "strong-correlation", "heavy-tails", "negative-costs"),
-        *("near-tie", "thousand-arms", "bounded"),
-    )
-
-
 NO_NAMES: list[Any] = [[], None, np.array(["G", "H"])]
 
 
@@ -49,17 +42,3 @@ def test_negative_costs_are_common(draw_many):
     for law in catalogue.load("negative-costs").arms:
         cost = draw_many(law, np.random.default_rng(0), 20_000)[:, 0]
         assert (cost < 0).mean() > 0.2
-
-
-def test_near_tie():
-    gaps = np.sort(catalogue.load("near-tie").gaps)
-    np.testing.assert_allclose(gaps[:2], [0.0, 0.01])
-    assert gaps[2] > 0.1
-
-
-def test_thousand_arms():
-    problem = catalogue.load("thousand-arms")
-    assert len(problem) == 1000
-    assert 0.2 <= problem.rates.min() < 0.21
-    assert 0.99 < problem.rate <= 1.0
-    assert (problem.gaps == 0).sum() == 1

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from outlay.arms import Beta, Exponential, Gamma, Gaussian, Lognormal, Pareto, StudentT, Uniform
-from outlay.arms.bounded import beta_coupling, beta_quantile, beta_table
+from outlay.arms.bounded import beta_quantile, beta_table
 
 SIGMAS = 5.0
 KS_LEVEL = 1e-6
@@ -91,27 +91,6 @@ def test_the_beta_table_is_the_quantile_function(a, b):
     lower, upper = stats.beta.ppf(stats.norm.cdf(z), a, b), stats.beta.isf(stats.norm.sf(z), a, b)
     exact = np.where(z < 0, lower, upper)
     assert np.abs([beta_quantile(table, value) for value in z.tolist()] - exact).max() < 1e-9
-
-
-def test_a_beta_whose_quantile_scipy_does_not_know_everywhere():
-    a, b = 1.0031236314796312, 0.10679098731470694
-    assert np.isnan(special.betaincinv(a, b, special.ndtr(-8.5)))
-    table = beta_table(a, b)
-    for z in (-7.0, -1.0, 0.3, 7.0):
-        assert beta_quantile(table, z) == pytest.approx(stats.beta.ppf(special.ndtr(z), a, b), abs=1e-9)
-    assert 0.0 < beta_quantile(table, -8.5) < 1e-15
-
-
-def test_the_beta_table_is_clamped_beyond_its_ends():
-    table = beta_table(0.5, 3.0)
-    assert beta_quantile(table, -50.0) == beta_quantile(table, -9.0) >= 0.0
-    assert beta_quantile(table, 50.0) == beta_quantile(table, 9.0) <= 1.0
-
-
-def test_the_coupling_of_two_uniform_betas_is_known_exactly():
-    coupling = beta_coupling(1.0, 1.0, 1.0, 1.0)
-    for rho in (-1.0, -0.9, -0.3, 0.0, 0.2, 0.7, 0.99, 1.0):
-        assert coupling.parameter(rho) == pytest.approx(2.0 * math.sin(math.pi * rho / 6.0), abs=1e-9)
 
 
 class Farthest:

@@ -10,7 +10,7 @@ import pytest
 
 from outlay import arms, policies, simulate, theory
 from outlay.arms import Bernoulli, Constant, Empirical, Gaussian, Linear, Pareto, Problem, Uniform
-from outlay.errors import BadParameter, OutlayError, UnknownArm
+from outlay.errors import BadParameter, UnknownArm
 
 PROBLEM = Problem(
     [Gaussian(1.0, 0.9, 0.5, 0.2, 0.5), Bernoulli(0.5, 0.6), Uniform(-2.0, 4.0, -3.0, 1.0), Constant(0.5, 0.6)],
@@ -214,11 +214,3 @@ def test_an_unknown_arm_is_refused_in_one_sentence(arm, known):
         PROBLEM[arm]
     assert str(error.value) == f"there is no arm {arm!r} in this problem: {known}"
     assert error.value.arm == arm
-
-
-@pytest.mark.parametrize("kind", [KeyError, IndexError, OutlayError])
-def test_an_unknown_arm_is_what_dicts_and_lists_raise(kind):
-    with pytest.raises(kind):
-        PROBLEM["e"]
-    with pytest.raises(kind):
-        PROBLEM[4]

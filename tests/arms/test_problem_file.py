@@ -58,12 +58,6 @@ def test_every_law_of_the_package_has_its_name_in_a_file():
     assert exported - {arms.Law} == set(LAWS.values())
 
 
-def test_files_round_trip(tmp_path: Path):
-    path = tmp_path / "problem.toml"
-    PROBLEM.save(path)
-    assert Problem.load(str(path)) == PROBLEM
-
-
 KNOWN = f"; the known laws are {', '.join(LAWS)}, yours as file.py:Name"
 HEAD = "format = 1\n[[arms]]\n"
 CONSTANT = 'law = "Constant"\ncost = 1\nreward = 1\n'

@@ -233,7 +233,7 @@ def test_what_is_imagined_is_forgotten_whatever_the_memory_is_made_of() -> None:
 
 FALSE_ALARM = 1e-6  # of each chi-square test
 NAMES = [f"a{i}" for i in range(7)]
-TOLD, UNTOLD = policies.Thrifty(), policies.Thrifty(horizon="unknown")
+THRIFTY = policies.Thrifty()
 
 
 def order_of(seed: int, arms: int) -> list[int]:
@@ -272,7 +272,7 @@ def test_how_arms_are_listed_does_not_matter() -> None:
     """Each arm is as likely as any other to be opened first; two tests, each with a false-alarm rate of 1e-6."""
     for names in (NAMES, NAMES[::-1]):
         first = [names[order_of(seed, 7)[0]] for seed in range(50)]
-        campaigns = (Campaign(names, 10.0, TOLD, seed=seed) for seed in range(300))
+        campaigns = (Campaign(names, 10.0, THRIFTY, seed=seed) for seed in range(300))
         named = [pull.arm for campaign in campaigns if (pull := campaign.ask())]
         assert named[:50] == first
         assert uniform([named.count(name) for name in NAMES])
@@ -282,7 +282,7 @@ def test_an_added_arm_takes_a_random_place_among_the_unopened() -> None:
     """Of five places, two arms being open: false-alarm rate 1e-6. The others keep their order."""
     places = []
     for seed in range(500):
-        learner = Learner(TOLD, 6, 100.0)
+        learner = Learner(THRIFTY, 6, 100.0)
         learner.shuffle(EventRandom(seed, ORDER))
         for arm in learner.memory.order[:2].tolist():
             learner.observe(arm, 1.0, 1.0, EventRandom(seed, 2))
@@ -298,10 +298,10 @@ def test_an_added_arm_takes_a_random_place_among_the_unopened() -> None:
 
 def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     """They cost more than the budget, and yet arms are opened."""
-    told_campaign = Campaign(NAMES, 30.0, TOLD)
+    told_campaign = Campaign(NAMES, 30.0, THRIFTY)
     told_campaign.warm_start([("a0", 1.0, 0.5), ("a1", 1.0, 0.4)] * 250)
     assert {"a0", "a1"}.isdisjoint(turns(told_campaign, 3))
-    refunded = Campaign(NAMES, 30.0, TOLD)
+    refunded = Campaign(NAMES, 30.0, THRIFTY)
     refunded.warm_start([("a0", -40.0, 0.5)])
     assert len(set(turns(refunded, 5))) > 1
 
@@ -309,7 +309,7 @@ def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_asking_at_once_opens_as_many_arms_in_any_currency(scale: float) -> None:
     names = [f"a{i}" for i in range(400)]
-    learner = Learner(TOLD, len(names), 50.0 * scale)
+    learner = Learner(THRIFTY, len(names), 50.0 * scale)
     learner.shuffle(EventRandom(0, ORDER))
     under_way: dict[int, int] = {}
     for _ in range(150):

@@ -74,13 +74,6 @@ def test_folders_and_files_of_other_kinds(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["text.db"]
 
 
-def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
-    Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
-    whole = (tmp_path / "a.db").read_bytes()
-    (tmp_path / "b.db").write_bytes(whole[: len(whole) // 2])
-    assert refused(f"sqlite:///{tmp_path}/b.db") == f"{tmp_path}/b.db: database disk image is malformed"
-
-
 def test_an_event_of_a_kind_that_is_not_known_yet(tmp_path: Path) -> None:
     Campaign(**TERMS, store=f"sqlite:///{tmp_path}/a.db").disconnect()
     columns, body = "(campaign, seq, at, body, transaction_id, before)", '{"kind":"auctioned"}'

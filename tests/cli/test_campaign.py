@@ -1,13 +1,23 @@
-"""`outlay campaign`: JSON in, JSON out, an exit code for each thing that can happen."""
+"""`outlay campaign`: JSON in, JSON out, an exit code for each thing that can happen, and one line for what is wrong."""
 
 import csv
 import io
 import json
+import os
+import re
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.campaign_runs import NEW, Run, line, lines, misused, refused
+from click.shell_completion import ShellComplete
+from tests.cli.campaign_runs import NEW, Run, events, line, lines, misused, refused
+
+from outlay import Campaign
+from outlay.campaign import verify
+from outlay.cli import commands
 
 
 def test_from_beginning_to_end(outlay: Run) -> None:
@@ -223,3 +233,139 @@ def test_a_fallback_and_the_archive(outlay: Run) -> None:
     assert outlay("ask").exit_code == 3
     assert line(outlay("restore"))["phase"] == "fallback"
     assert line(outlay("verify"))["problems"] == []
+
+
+def test_policies_and_modes_are_completed() -> None:
+    def offered(incomplete: str, *words: str) -> list[str]:
+        completion = ShellComplete(commands, {}, "outlay", "_OUTLAY_COMPLETE")
+        return [item.value for item in completion.get_completions(["campaign", "new", *words], incomplete)]
+
+    assert offered("ucbb2", "--policy") == ["UCBB2", "UCBB2C"]
+    assert offered("", "--mode") == ["until_exceeded", "hard"]
+    assert offered("", "--expiry") == ["charge", "release"]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+# Stand-ins for programs that need not be installed: `outlay` of this interpreter, and as much of jq as the page uses.
+STAND_INS = r"""
+outlay() { "$PYTHON" -W error -c 'from outlay.cli import main; main()' "$@"; }
+jq() { local field=${@: -1}; sed -E 's/.*"'"${field#.}"'": "?([^",}]*).*/\1/'; }
+"""
+
+
+@pytest.mark.soak  # every line of it starts a process
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_the_script_of_the_guide(tmp_path: Path) -> None:
+    """A whole campaign from a shell, whose one pull costs 4 of 3, twice its maximum."""
+    (script,) = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+    (tmp_path / "try").write_text("#!/bin/sh\necho $1 >> used\necho 4 0.5\n")
+    (tmp_path / "try").chmod(0o755)
+    env = {**os.environ, "PYTHON": sys.executable}
+    command = ["bash", "-u", "-c", STAND_INS + script]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(line["pull"], line["arm"], line["cost"], line["overrun"]) for line in printed[1:]] == [
+        (2, "large", 4.0, True)
+    ]
+    assert (tmp_path / "used").read_text().split() == ["large"]
+    store = f"sqlite:///{tmp_path}/spend.db"
+    assert verify(store).ok
+    with Campaign.open(store) as campaign:
+        status = campaign.status()
+    assert (status.phase, status.ended, status.spent) == ("closed", "exhausted", 4.0)
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ("arm,cost\na,1\n", "log must have columns arm, cost, reward, or be lines of JSON"),
+        ("arm,cost,reward\na,1,1\na,much,1\n", "log, line 3: its cost is no number"),
+        ("arm,cost,reward\na,1,lots\n", "log, line 2: could not convert string to float: 'lots'"),
+        (
+            '{"arm": "a", "cost": 1, "reward": 1}\n{"arm": "a"}\n',
+            "log, line 2: it must be a JSON object with arm, cost",
+        ),
+        ('{"arm": "a", \n', "log, line 1: it is no JSON"),
+        (b"arm,cost,reward\n\xff,1,1\n", "log is not UTF-8"),
+        ("arm,cost,reward,note\na,1,1," + "x" * 200_000, "log, line 2: field larger than field limit"),
+    ],
+)
+def test_logs_that_are_none(outlay: Run, begun: Path, log: str | bytes, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    Path("log").write_bytes(log if isinstance(log, bytes) else log.encode())
+    assert reason in refused(outlay("warm", "log"), 2 if "warm_start" in reason else 1)
+    assert events() == 2
+
+
+def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--budget", "50", "--first-pulls", "3")
+    outlay("ask", "--n", "3")
+    good = '{"pull": 2, "cost": 1, "reward": 1}\n'
+    result = outlay("tell", "-", stdin=good + '{"pull": 2, "cost": 2, "reward": 1}\n' + good.replace("2", "3"))
+    assert [receipt["pull"] for receipt in lines(result, code=1)] == [2, 3]
+    assert result.stderr.startswith("outlay: line 2: pull 2 was told with cost 1 and reward 1, which stands")
+    wrong = [
+        ("nonsense", "it is no JSON"),
+        ('{"pull": 4}', "it must be a JSON object with pull, cost, reward"),
+        ('{"pull": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
+        ('{"pull": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
+        ('{"pull": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
+        (
+            '{"pull": "4", "cost": 1, "reward": 1}',
+            "pull of tell must be a Pull, as ask returns it, or its number; got",
+        ),
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"pull": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
+    ]
+    result = outlay("tell", "-", stdin="\n".join(text for text, _ in wrong).encode(errors="surrogateescape"))
+    assert lines(result, code=2) == []
+    for number, (said, (_, reason)) in enumerate(zip(result.stderr.splitlines(), wrong, strict=True), 1):
+        assert said.startswith(f"outlay: line {number}: {reason}")
+    unknown = outlay("tell", "-", stdin='{"pull": 99, "cost": 1, "reward": 1}')
+    assert refused(unknown, 1) == "outlay: line 1: campaign 'default' has no pull 99"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("new", "--budget", "5"), "Missing option '--arm'"),
+        (("new", "--arm", "a", "--budget", "much"), "'much' is not a finite decimal number"),
+        (("new", "--arm", "a", "--arm", "a=1", "--budget", "1"), "two arms have the same name"),
+        ((*NEW, "--policy", "UCBB2", "--param", "alpha"), "--param must be KEY=JSON; got 'alpha'"),
+        ((*NEW, "--ttl", "soon"), "'soon' is neither a number of seconds nor `never`"),
+        (("tell", "2", "--cost", "1"), "give PULL with --cost and --reward"),
+        (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
+        (("expect", "-x", "-3"), "No such option '-x'"),
+        (("spend",), "No such command 'spend'"),
+    ],
+)
+def test_wrong_use(outlay: Run, begun: Path, arguments: tuple[str, ...], reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in " ".join(misused(outlay(*arguments)).split())
+    assert events() == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (("new", "--arm", "a", "--budget", "5"), 1, "is there already, with other arms: 'b' is not among those given"),
+        ((*NEW[:-1], "0", "--name", "x"), 2, "--budget must be at least one unit of 1E-9; got Decimal('0')"),
+        ((*NEW, "--policy", "UCBB2", "--param", "alpha=3"), 2, "--policy must be given the parameters"),
+        ((*NEW, "--store", "sqlite:///no/x.db"), 1, "there is no folder"),
+        (("ask", "--n", "0"), 2, "n of ask_many must be a whole number ≥ 1"),
+        (("ask", "--store", "sqlite:///none.db"), 1, "none.db: `outlay campaign new` makes one"),
+        (("expect", "-3"), 2, "requests of expect_requests must be a whole number ≥ 0 and ≤ 1e+15; got -3"),
+        (("tell", "-5", "--cost", "-1", "--reward", "2"), 2, "pull of tell must be a whole number ≥ 1"),
+        (("tell", "99", "--cost", "1", "--reward", "1"), 1, "campaign 'default' has no pull 99"),
+        (("tell", "2", "--cost", "1", "--reward", "nan"), 2, "reward of tell must be a finite number; got nan"),
+        (("arm", "add", "a", "--max-cost", "1"), 1, "arm 'a' is there already, with max_cost none, not 1"),
+        (("export", "outlay.db"), 1, "cannot write outlay.db: it is there already"),
+        (("import", "outlay.db"), 1, "outlay.db: this is no ledger of outlay"),
+    ],
+)
+def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], code: int, reason: str) -> None:
+    shutil.copy(begun, "outlay.db")
+    assert reason in refused(outlay(*arguments), code)
+    assert events() == 2
+    assert not Path("none.db").exists()

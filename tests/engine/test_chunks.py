@@ -54,16 +54,6 @@ def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, back
     assert str(caught.value) == f"backend='{backend}' needs `pip install outlay[{backend}]`"
 
 
-@pytest.mark.parametrize(("runs", "budget", "slots"), [(1, 1e12, 8), (200, 1e5, 2), (10**6, 10.0, 64), (7, 1e9, 1)])
-def test_chunks_hold_every_run_once_and_are_worth_sending(runs: int, budget: float, slots: int) -> None:
-    chunks = [chunk for _, chunk in cluster.parts_of([task_of(runs, budget)], slots)]
-    assert [run for chunk in chunks for run in range(chunk.first, chunk.first + chunk.runs)] == [*range(3, runs + 3)]
-    pulls = [chunk.runs * budget for chunk in chunks]
-    assert all(chunk.runs == 1 or made <= 5e7 for chunk, made in zip(chunks, pulls, strict=True))
-    assert len(chunks) == 1 or min(pulls[:-1]) >= 1e5
-    assert len(chunks) >= min(runs, 4 * slots, runs * budget / 2e5)
-
-
 def test_errors_survive_the_journey() -> None:
     errors = [
         OutlayError("a"),

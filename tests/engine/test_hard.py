@@ -93,37 +93,6 @@ def test_the_oracle_is_held_to_the_budget() -> None:
     assert result.oracle_reward.tolist() == [[2.0, 4.0]] * 2
 
 
-def test_arms_whose_refunds_let_others_fit_again() -> None:
-    """Costs +3, −2 in turn: after a refund the dear arm fits again."""
-
-    class Swinging(NamedTuple):
-        turn: Any
-
-        def draw(self, rng: Any) -> tuple[float, float]:
-            self.turn[0] += 1.0
-            return (3.0 if self.turn[0] % 2 == 1.0 else -2.0), 1.0
-
-        def moments(self) -> tuple[float, float, float, float, float]:
-            return 0.5, 1.0, 6.25, 0.0, 0.0
-
-        def support(self) -> tuple[float, float, float, float]:
-            return -2.0, 3.0, 1.0, 1.0
-
-    class Dear(NamedTuple):
-        x: float = 0.0
-
-        def choose(self, memory: Any, now: Any, rng: Any) -> int:
-            return 1
-
-    problem = Problem([Swinging(np.zeros(1)), arms.Constant(4.0, 9.0)])
-    steps = list(trace(problem, Dear(), 8.0, mode="hard"))
-    assert [step.arm for step in steps] == [1, 1]
-    steps = list(trace(problem, Dear(), 7.0, mode="hard"))
-    assert [(step.arm, step.spent) for step in steps] == [(1, 4.0), (0, 7.0)]
-    problem = Problem([Swinging(np.ones(1)), arms.Constant(4.0, 9.0)])
-    assert [step.arm for step in trace(problem, Dear(), 7.0, mode="hard")] == [1, 0, 1]
-
-
 def test_what_hard_mode_cannot_do_is_said_in_one_sentence() -> None:
     unbounded = Problem([arms.Constant(1.0, 1.0), arms.Gaussian(1.0, 1.0, 1.0, 1.0)])
     with pytest.raises(

@@ -9,9 +9,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies
 from outlay.arms import catalogue
-from outlay.engine.jit.numba_types import Laws
-from outlay.engine.limits import Limits
-from outlay.engine.loop import Crossings, ResetImage, RunState, play
+from outlay.engine.oracle import trace
 from outlay.errors import OutlayError, RunTooLong
 
 G = catalogue.load("G")
@@ -26,40 +24,23 @@ class HalfAndHalf(NamedTuple):
         return 0 if now.spent <= self.budget / 2 else 1
 
 
-def test_first_passage_counts_the_crossing_pull_and_never_looks_back() -> None:
-    """Costs +3, −2, +3, −2, …: the sums 3, 1, 4, 2, 5 pass 2.5 at once, 3.5 at the third pull, 4 at the fifth."""
+class Alternating(NamedTuple):
+    """Costs +3, −2, +3, −2, …"""
 
-    class Alternating(NamedTuple):
-        memory_of_law: Any
+    turn: Any
 
-        def draw(self, rng: Any) -> tuple[float, float]:
-            turn = self.memory_of_law[0]
-            self.memory_of_law[0] = turn + 1.0
-            return (3.0 if turn % 2 == 0 else -2.0), 1.0
+    def draw(self, rng: Any) -> tuple[float, float]:
+        self.turn[0] += 1.0
+        return (3.0 if self.turn[0] % 2.0 else -2.0), 1.0
 
-        def moments(self) -> tuple[float, float, float, float, float]:
-            return (0.5, 1.0, 6.25, 0.0, 0.0)
+    def moments(self) -> tuple[float, float, float, float, float]:
+        return (0.5, 1.0, 6.25, 0.0, 0.0)
 
-    crossings = Crossings.blank(runs=1, budgets=3, arms=1)
-    memory = outlay.beliefs.Moments.empty(1)
-    law = Alternating(np.zeros(1))
-    nothing = np.zeros((1, 4), np.uint64)
-    play(
-        np.random.default_rng(0),
-        Laws((law,)),
-        policies.Fixed(0),
-        memory,
-        ResetImage(nothing, nothing[0], nothing[0], nothing[0, :0], nothing[0, :0]),
-        RunState.start(1),
-        crossings,
-        Limits.of(np.array([2.5, 3.5, 4.0]), None),
-        100,
-        100,
-        1,
-    )
-    assert crossings.pulls[0, :, 0].tolist() == [1, 3, 5]
-    assert crossings.cost[0].tolist() == [3.0, 4.0, 5.0]
-    assert crossings.reward[0].tolist() == [1.0, 3.0, 5.0]
+
+@pytest.mark.parametrize(("budget", "costs"), [(2.5, [3.0]), (3.5, [3.0, 1.0, 4.0]), (4.0, [3.0, 1.0, 4.0, 2.0, 5.0])])
+def test_first_passage_counts_the_crossing_pull_and_never_looks_back(budget: float, costs: list[float]) -> None:
+    steps = trace(Problem([Alternating(np.zeros(1))]), policies.Fixed(0), budget)
+    assert [step.spent for step in steps] == costs
 
 
 def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
@@ -104,16 +85,6 @@ def test_max_pulls_is_not_reached_by_a_run_that_ends_there() -> None:
     assert outlay.simulate(problem, policies.Fixed(0), budgets=[9.5], runs=1, max_pulls=10).pulls.sum() == 10
     with pytest.raises(RunTooLong):
         outlay.simulate(problem, policies.Fixed(0), budgets=[10.5], runs=1, max_pulls=10)
-
-
-def test_a_progress_bar_appears_when_asked_for(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("outlay.progress._DELAY_SECONDS", 0.0)
-    outlay.simulate(G, policies.RoundRobin(), budgets=[1e6], runs=4, progress=True)
-    assert "simulating" in capfd.readouterr().err
-    outlay.simulate(G, policies.RoundRobin(), budgets=[100.0], runs=2)
-    assert capfd.readouterr().err == ""
 
 
 def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,7 @@ import pytest
 import outlay
 from outlay import Problem, arms, policies, theory
 from outlay.arms import catalogue
-from outlay.engine import cluster
-from outlay.engine.loop import Crossings
-from outlay.engine.task import Task
-from outlay.errors import BadParameter, RunTooLong
+from outlay.errors import BadParameter
 from tests.engine.slow import slow_run
 
 G = catalogue.load("G")
@@ -140,25 +137,6 @@ def test_a_policy_is_told_what_limits_it() -> None:
     assert served.pulls[0, 0].tolist() == [[5, 5, 0], [10, 10, 0]]
     unlimited = outlay.simulate(STEPS, Served(), [9.0], runs=1)
     assert unlimited.pulls[0, 0].tolist() == [[10, 0, 0]]
-
-
-def test_partial_runs_and_caps_know_requests() -> None:
-    assert outlay.simulate(G, policies.Fieller(), math.inf, requests=10, runs=1, max_pulls=10).pulls.sum() == 10
-    with pytest.raises(RunTooLong):
-        outlay.simulate(G, policies.Fieller(), math.inf, requests=11, runs=1, max_pulls=10)
-
-
-def test_a_chunk_for_a_cluster_takes_its_limits_along() -> None:
-    pytest.importorskip("cloudpickle")
-    budgets, requests = np.array([10.0, 20.0]), np.array([15, 40])
-    result = outlay.simulate(G, policies.Fieller(), budgets, requests=requests, runs=4)
-    task = Task(G, "p", policies.Fieller(), budgets, 0, 10**9, Crossings.blank(4, 2, len(G)), requests=requests)
-    _, (pulls, _, _) = cluster.play_chunk(0, cluster.packed(task), 1, 3)
-    assert np.array_equal(pulls, result.pulls[0, 1:])
-    stairs = Problem([arms.Constant(3.0, 1.0), arms.Constant(5.0, 2.0)])
-    task = Task(stairs, "p", policies.RoundRobin(), np.array([9.0]), 0, 9, Crossings.blank(1, 1, 2), hard=True)
-    _, (pulls, cost, _) = cluster.play_chunk(0, cluster.packed(task), 0, 1)
-    assert (pulls.tolist(), cost.tolist()) == ([[[1, 1]]], [[8.0]])
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -131,24 +131,3 @@ def test_more_runs_and_more_policies_leave_the_first_ones_as_they_were() -> None
     more = outlay.simulate(problem, everyone(problem), budgets=BUDGETS, runs=23, seed=3)
     at = list(more.policies).index("randomised")
     assert np.array_equal(few.reward[0], more.reward[at, :5])
-
-
-LISTED: dict[str, Callable[[Any], policies.Policy]] = {
-    "B1": lambda moments: policies.UCBB1(**moments, min_cost=0.1),
-    "M1": lambda moments: policies.UCBM1(**moments, min_cost=0.1),
-    "B2": lambda _: policies.UCBB2(3.0, 4.0, min_cost=0.1),
-    "B2C": lambda _: policies.UCBB2C(3.0, 4.0, 1.0, min_cost=0.1),
-}
-
-
-@pytest.mark.parametrize("name", ["B1", "M1", "B2", pytest.param("B2C", marks=pytest.mark.soak)])
-def test_listing_the_arms_in_another_order_changes_nothing_beyond_noise(name: str) -> None:
-    """Two-sample z tests on the mean regret, four policies: false alarm with probability below 4 × 6e-5."""
-    problem = PROBLEMS["G"]
-    one, other = (
-        outlay.simulate(listed, LISTED[name](listed.second_moments()), budgets=[2000.0], runs=1000, seed=seed)
-        .regret()
-        .iloc[0]
-        for listed, seed in ((problem, 1), (Problem(problem.arms[::-1]), 2))
-    )
-    assert abs(one["mean"] - other["mean"]) < 4 * math.hypot(one["stderr"], other["stderr"]) + 1e-9

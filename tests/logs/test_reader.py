@@ -60,19 +60,6 @@ def test_every_kind_of_file_gives_the_same_rows(here, monkeypatch):
     assert len(list(stretches("log.csv", LogColumns(), "advise"))) > 10
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet", None])
-def test_how_far_it_is(here, monkeypatch, name):
-    monkeypatch.setattr(logs, "BLOCK", 4096)
-    monkeypatch.setattr(logs, "BATCH", 100)
-    frame = made()
-    if name:
-        frame.to_parquet(name) if name.endswith("parquet") else frame.to_csv(name, index=False)
-    done = [part.done for part in stretches(name or frame, LogColumns(), "advise")]
-    assert done == sorted(done)
-    assert 0.0 < done[0] < 0.2
-    assert done[-1] == 1.0
-
-
 def test_columns_can_be_named_and_are_found_by_name(here):
     made(5).rename(columns={"arm": "model", "cost": " USD"}).to_csv("log.csv", index=False)
     found = read("log.csv", LogColumns("Model", "usd", "reward"))
@@ -162,15 +149,6 @@ def test_what_is_no_log(here):
         assert str(refused.value).startswith(sentence)
     with pytest.raises(BadParameter, match=r"^arm, cost and reward of \[log\] must be three different columns"):
         list(stretches(made(3), LogColumns("arm", "reward", "Reward"), "[log]"))
-
-
-def test_columns_that_hold_neither_names_nor_numbers():
-    binary = pa.table({"arm": [b"a"], "cost": [1.0], "reward": [1.0]})
-    with pytest.raises(BadFile, match="the arm of the frame must be names; the column is of the kind binary"):
-        list(stretches(binary, LogColumns(), "advise"))
-    moments = pa.table({"arm": ["a"], "cost": pa.array([1], pa.timestamp("s")), "reward": [1.0]})
-    with pytest.raises(BadFile, match="the cost of the frame must be numbers; the column is of the kind timestamp"):
-        list(stretches(moments, LogColumns(), "advise"))
 
 
 def test_columns_of_unusual_kinds():

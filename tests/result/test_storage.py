@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from outlay.arms import Problem
 from outlay.arms.law import LawMoments
 from outlay.errors import BadFile, BadParameter
-from outlay.policies import UCBB1, UCBB2, Fixed
+from outlay.policies import UCBB1, UCBB2
 from outlay.results import Result, load
 
 
@@ -77,15 +77,6 @@ def test_labels_that_are_not_unicode_are_refused(tiny, tmp_path):
     with pytest.raises(BadParameter, match=r"^labels of save must be text that UTF-8 can hold"):
         relabelled(tiny, ["a", "\ud800"]).save(tmp_path / "x.parquet")
     assert names_in(tmp_path) == []
-
-
-def test_a_policy_of_ones_own_comes_back_as_its_repr(tiny, tmp_path):
-    mixed = dataclasses.replace(tiny, policies={"mine": Mine(2.5), "best": Fixed(0)})
-    mixed.save(tmp_path / "x.parquet")
-    back = load(tmp_path / "x.parquet")
-    assert back.policies == {"mine": "Mine(bonus=2.5)", "best": Fixed(0)}
-    back.save(tmp_path / "y.parquet")
-    assert load(tmp_path / "y.parquet") == back
 
 
 def test_any_parquet_reader_can_use_the_rows(tiny, tmp_path):
@@ -201,12 +192,3 @@ def test_shuffled_rows_and_missing_columns(tiny, tmp_path):
     assert "not in the order" in refused(path)
     pq.write_table(table.drop_columns(["cost"]), path)
     assert "is a damaged result" in refused(path)
-
-
-def test_a_policy_this_version_cannot_make_comes_back_as_its_repr(tiny, tmp_path):
-    path = tmp_path / "x.parquet"
-    tiny.save(path)
-    notes = notes_of(path)
-    notes["policies"][1] |= {"parameters": {"arm": 0, "newer": 1}}
-    with_notes(path, notes)
-    assert load(path).policies["best"] == repr(Fixed(0))

@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import httpx2
@@ -11,6 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from outlay.campaign import import_ledger, verify
+from outlay.service import document
+from outlay.service.openapi import DECIMAL
 from tests.service.conftest import POLICY, calling
 
 SPRING = "/v1/campaigns/spring"
@@ -266,3 +269,16 @@ def test_hostile_names_stay_text(client: TestClient) -> None:
     assert client.post("/v1/campaigns", json=new).json()["name"] == name
     assert client.post("/v1/campaigns", json={**new, "name": "a\nb"}).status_code == 422
     assert client.get("/metrics").status_code == 200
+
+
+def test_money_may_be_a_number_or_a_string() -> None:
+    cost = document()["components"]["schemas"]["TellBody"]["properties"]["cost"]
+    assert [each["type"] for each in cost["anyOf"]] == ["number", "string"]
+    for good in ("1", "-0.5", "+.5", "1e-9", "10."):
+        assert re.search(DECIMAL, good)
+    for bad in ("", ".", "NaN", "Infinity", "1,5", "0x1", "1e"):
+        assert not re.search(DECIMAL, bad)
+
+
+def test_it_is_served(client: TestClient) -> None:
+    assert client.get("/v1/openapi.json").json() == json.loads(json.dumps(document()))

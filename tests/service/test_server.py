@@ -1,6 +1,7 @@
 """`outlay serve` as a process: what it refuses, streams that go on, waits, and an end that loses nothing."""
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -9,20 +10,23 @@ import threading
 import time
 from contextlib import closing, nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx2
 import pytest
 from click.testing import CliRunner
+from starlette.testclient import TestClient
 
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.campaign.stores import schema
 from outlay.cli import commands
 from outlay.errors import BadParameter, StoreError
-from outlay.service import ServiceSettings
+from outlay.service import ServiceSettings, application
+from outlay.service.app import traced
 from outlay.service.auth import KeyStore
 from outlay.service.server import bound, check
-from tests.service.conftest import Served
+from tests.service.conftest import Served, running
 
 
 def test_it_does_not_listen_beyond_this_machine_without_a_key(store: str, key_store: KeyStore) -> None:
@@ -139,3 +143,37 @@ def test_the_demo_shows_a_campaign_that_moves(tmp_path: Path) -> None:
         process.wait(20)
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(f"{address}/healthz")
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "service_workers.py"
+
+
+def test_the_workers_share_the_cap(store: str) -> None:
+    with running(store) as address:
+        command = [sys.executable, "-W", "error", str(EXAMPLE), address, "0.1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    calls, money = done.stdout.splitlines()
+    assert len(re.findall(r"\d+", calls)) == 4
+    assert 0.098 < float(money.split("$")[1].split()[0]) <= 0.1
+    assert money.endswith("of $0.1: closed")
+    assert verify(store, "shared").ok
+
+
+def test_without_the_package_it_is_refused(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
+    done = CliRunner().invoke(commands, ["serve", "--store", store, "--trace", "--port", "0"])
+    assert done.exit_code == 2
+    assert "opentelemetry-instrumentation-asgi" in done.output
+
+
+def test_spans_are_named_by_routes(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    span, modules = Mock(), {f"opentelemetry{part}": Mock() for part in ("", ".trace", ".instrumentation")}
+    modules["opentelemetry.trace"].get_current_span.return_value = span
+    modules["opentelemetry.instrumentation.asgi"] = Mock(OpenTelemetryMiddleware=lambda app, **_: app)
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    with TestClient(traced(application(ServiceSettings(store=store))), base_url="http://localhost:8700") as client:
+        client.post("/v1/campaigns/spring/ask", json={}, headers={"x-request-id": "r7"})
+    span.update_name.assert_called_once_with("POST /v1/campaigns/{campaign}/ask")
+    span.set_attributes.assert_called_once_with({"http.route": "/v1/campaigns/{campaign}/ask", "outlay.request": "r7"})

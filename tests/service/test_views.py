@@ -16,6 +16,7 @@ from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
 from outlay.service.schemas import DashboardView, encode
 from outlay.service.views import MOST_ARMS, WatchedCampaign, forecast, learning, view_of
+from tests.campaign.busy import asked
 from tests.service.conftest import POLICY
 
 WORTH = {"good": 0.8, "fair": 0.5, "poor": 0.2}
@@ -25,8 +26,7 @@ def pulled(policy: str = POLICY, pulls: int = 400, requests: int | None = None) 
     chance = random.Random(4)
     campaign = Campaign(dict.fromkeys(WORTH, 1.0), 10_000, policy, requests=requests)
     for _ in range(pulls):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         pull.tell(chance.uniform(0.5, 1.0), float(chance.random() < WORTH[pull.arm]))
     return campaign
 
@@ -68,8 +68,7 @@ def test_intervals_close_in_around_the_rate_of_now() -> None:
 def test_many_arms_are_found_sorted_and_cut() -> None:
     campaign = Campaign([f"arm {i}" for i in range(300)], 1000, "RoundRobin")
     for i in range(300):
-        pull = campaign.ask()
-        assert pull is not None
+        pull = asked(campaign)
         pull.tell(1.0 + i / 300, i % 7)
     watched = WatchedCampaign(campaign)
     view = shown(watched)
@@ -158,9 +157,7 @@ def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch
     def pull(times: int, minutes: int) -> None:
         for _ in range(times):
             hands[0] += minutes * 60_000_000
-            asked = campaign.ask()
-            assert asked is not None
-            asked.tell(0.5, 1)
+            asked(campaign).tell(0.5, 1)
 
     pull(20, 10)
     late = campaign.ask()  # told tomorrow: today's money

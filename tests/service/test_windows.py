@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from outlay import Client
 from outlay.service import streams
+from tests.client.conftest import asked
 from tests.service.conftest import POLICY, running
 
 DAILY: dict[str, Any] = {
@@ -66,8 +67,7 @@ def test_clients_know_them(store: str) -> None:
         client.create(DAILY["arms"], 2, POLICY, fallback="small", **terms)
         fallbacks = []
         for _ in range(4):
-            pull = client.ask()
-            assert pull is not None
+            pull = asked(client)
             client.tell(pull, cost=1, reward=1)
             fallbacks.append(pull.fallback)
         assert fallbacks[-1]

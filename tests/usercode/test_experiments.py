@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import outlay
 from outlay import experiments
-from outlay.cli import commands
 from outlay.errors import BadFile
 
 MINE = """
@@ -122,17 +120,3 @@ def test_a_mistake_is_answered_in_one_sentence(folder, old, new, sentence):
     (folder / "own.toml").write_text(FILE.replace(old, new))
     with pytest.raises(BadFile, match=sentence):
         experiments.points_of(experiments.load(folder / "own.toml"))
-
-
-def test_compare_plays_the_users_policy_on_a_problem_with_the_users_law(folder, monkeypatch):
-    monkeypatch.setattr("outlay.report.page.write_report", lambda result, out: [out / "report.html"])
-    problem = FILE[: FILE.index("[[policies]]")].replace("[experiment]\nbudgets = [5, 20]\nruns = 2\n", "")
-    (folder / "coins.toml").write_text(problem)
-    fields = "width: float\n    cost_bound: float", "cost_bound: float\n    width: float = 1.0"
-    (folder.parent / "outlay_mine.py").write_text(MINE.replace(*fields))
-    arguments = ["compare", "there/coins.toml", "--policy", "outlay_mine.py:Eager", "--policy", "Thrifty"]
-    options = ["--budget", "20", "--runs", "2", "--save", "saved.parquet", "--json"]
-    done = CliRunner().invoke(commands, [*arguments, *options])
-    assert done.exit_code == 0, done.output
-    assert list(outlay.load("saved.parquet").policies) == ["Eager", "Thrifty"]
-    assert repr(outlay.load("saved.parquet").problem["coin"]) == "Coin(chance=0.5, reward=1.0)"

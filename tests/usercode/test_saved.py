@@ -9,8 +9,7 @@ import pytest
 
 import outlay
 from outlay.arms import Constant, Gaussian, LawMoments, Linear, Problem
-from outlay.errors import BadFile, BadParameter, NotCovered, OutlayError
-from outlay.report.page import python_call
+from outlay.errors import BadFile, NotCovered, OutlayError
 
 
 class Flat(NamedTuple):
@@ -79,12 +78,6 @@ def test_a_users_law_in_a_broken_file_is_answered_in_one_sentence(text, laws, se
         Problem.from_toml(text, laws=laws)
 
 
-@pytest.mark.parametrize("laws", [Flat, 3, [3], [Flat, Flat]])
-def test_classes_are_handed_over_as_a_list(laws):
-    with pytest.raises(BadParameter, match="laws of from_toml must be a list of classes"):
-        Problem.from_toml(ARM, laws=laws)
-
-
 def test_arguments_that_no_file_can_hold_are_refused():
     with pytest.raises(BadFile, match="arm 'arm 0' cannot be saved: rewards of Flat is neither a number, a string"):
         Problem([Flat(1.0, np.array([Fraction(1, 2)], dtype=object))]).to_toml()
@@ -116,12 +109,3 @@ def test_a_result_with_a_law_of_ones_own_is_saved(result, tmp_path):
     by_name.save(tmp_path / "y.parquet")
     assert outlay.load(tmp_path / "y.parquet") == by_name
     assert outlay.load(tmp_path / "x.parquet", laws=[Flat], policies=[Mine]) == result
-
-
-def test_what_a_report_says_makes_it_again(result, tmp_path):
-    result.save(tmp_path / "x.parquet")
-    for loaded in (result, outlay.load(tmp_path / "x.parquet")):
-        code = python_call(loaded)
-        assert f"from {__name__} import Flat\n" in code
-        assert "laws=[Flat])" in code
-    assert f"from {__name__} import Mine\n" in python_call(result)

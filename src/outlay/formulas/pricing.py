@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from outlay.beliefs import Belief, HullMoments, Lead, price_of
 from outlay.checks import Vector
-from outlay.formulas.argmax import Now, leader_of
+from outlay.formulas.argmax import Now, leader_of, precedes
 from outlay.formulas.evidence import GROWTH, Priced, RequiredEvidence, excess_within, log_horizon, required_evidence
 
 TIE = 1e-12  # relative difference of two numbers that only rounding tells apart
@@ -175,8 +175,7 @@ def edge_in_use(memory: HullMoments, per_request: float, usual_price: float) -> 
     if found.high == NOTHING and usual_price <= per_request:
         best = 0
         for arm in range(len(memory.pulls)):
-            mine, top = memory.rewards[arm], memory.rewards[best]
-            if mine > top or (mine == top and memory.pulls[arm] < memory.pulls[best]):
+            if precedes(memory.rewards[arm], memory.pulls[arm], arm, memory.rewards[best], memory.pulls[best], best):
                 best = arm
         return Prices(0.0, 0.0, best, NOTHING)
     leader, _ = leader_of(memory, memory.pulls)
