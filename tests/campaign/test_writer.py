@@ -285,3 +285,22 @@ def test_a_campaign_that_is_let_go_meanwhile(slow: str) -> None:
     assert len(campaign.ask_many(FEW)) == FEW
     closing.join()
     assert verify(slow, "default", Meddler()).events == 1 + FEW
+
+
+def test_who_comes_after_disconnect_is_refused_and_none_waits_for_ever(store: str) -> None:
+    """More ask than one transaction holds: five before the campaign is let go, and six hundred after it."""
+
+    async def story(campaign: Campaign) -> tuple[list[Any], list[Any]]:
+        before = [asyncio.ensure_future(campaign.aask()) for _ in range(5)]
+        await asyncio.sleep(0)
+        leaving = asyncio.ensure_future(campaign.adisconnect())
+        await asyncio.sleep(0)
+        after = [asyncio.ensure_future(campaign.aask()) for _ in range(600)]
+        await asyncio.wait_for(asyncio.gather(leaving, *before, *after, return_exceptions=True), 60)
+        return before, after
+
+    before, after = asyncio.run(story(Campaign(**TERMS, store=store)))
+    assert len({ask.result().id for ask in before}) == 5
+    assert [type(ask.exception()) for ask in after] == [StoreError] * 600
+    with Campaign.open(store) as campaign:
+        assert campaign.status().in_flight == 5

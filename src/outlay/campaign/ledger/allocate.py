@@ -15,7 +15,7 @@ MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.01, 1.0  # after which to ask again
 Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
 
 
-class Chooser(Protocol):
+class ArmChooser(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
     def choose(
@@ -27,7 +27,7 @@ class Chooser(Protocol):
         """Refuse another arm where it cannot take one."""
 
 
-def ask(state: State, command: e.Ask, now: int, chooser: Chooser | None) -> Decided:
+def ask(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> Decided:
     """Name an arm and set money aside for it; `chooser` names it in place of the campaign's own policy."""
     if command.key is not None and command.key in state.keys:
         pull = state.pulls[state.keys[command.key]]
@@ -79,7 +79,7 @@ def retry_next_window(state: State, now: int) -> NotNow | None:
     return NotNow(reason, max(MIN_RETRY_SECONDS, (state.window_end - now) / MICROS))
 
 
-def choose(state: State, allowed_arms: Sequence[int], seq: int, chooser: Chooser | None = None) -> tuple[int, bool]:
+def choose(state: State, allowed_arms: Sequence[int], seq: int, chooser: ArmChooser | None = None) -> tuple[int, bool]:
     """The arm that is named in the event `seq`, by the policy or by `chooser`, and whether chance had a part in it."""
     stream = EventRandom(state.terms.seed, seq)
     return _named(state, chooser or learner_of(state), allowed_arms, stream), stream.used
@@ -157,7 +157,7 @@ def _has_known_cost(arm: Arm) -> bool:
     return arm.max_cost_seen > 0
 
 
-def _named(state: State, chooser: Chooser, allowed_arms: Sequence[int], stream: EventRandom) -> int:
+def _named(state: State, chooser: ArmChooser, allowed_arms: Sequence[int], stream: EventRandom) -> int:
     return chooser.choose(allowed_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import Chooser, Decided, admissible, ask, choose, learner_of
+from outlay.campaign.ledger.allocate import ArmChooser, Decided, admissible, ask, choose, learner_of
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import (
@@ -28,7 +28,7 @@ MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole n
 MOST_NAMED = 20  # arms in a message
 
 
-def decide(state: State | None, command: e.Command, now: int, chooser: Chooser | None = None) -> Decided:
+def decide(state: State | None, command: e.Command, now: int, chooser: ArmChooser | None = None) -> Decided:
     """The events that a command causes at the time `now`, and the reply; the state stays as it is.
 
     `chooser` stands in for the campaign's own policy where choices are made again; propensities are then not estimated.
@@ -245,7 +245,7 @@ def _set_requests(state: State, command: e.SetRequests) -> Decided:
     return [e.Requested(command.requests), *([e.Exhausted()] if ends else [])], None
 
 
-def _add_arm(state: State, command: e.AddArm, chooser: Chooser | None) -> Decided:
+def _add_arm(state: State, command: e.AddArm, chooser: ArmChooser | None) -> Decided:
     index = state.indices.get(command.arm.name)
     check_arm("add_arm", command.arm)
     if index is not None:

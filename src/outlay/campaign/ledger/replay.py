@@ -7,7 +7,7 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import Chooser, admissible, choose
+from outlay.campaign.ledger.allocate import ArmChooser, admissible, choose
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.state import State
@@ -76,7 +76,7 @@ class Replay:
             self._due.extend(decide(state, _command(state, event, at), at, self._chooser(state, event))[0])
         return self._due.popleft() if self._due else None
 
-    def _chooser(self, state: State, event: e.AnyEvent) -> Chooser | None:
+    def _chooser(self, state: State, event: e.AnyEvent) -> ArmChooser | None:
         if self._choosing and state.learner and self.version == __version__:
             return state.learner
         return _Given(event) if isinstance(event, (e.Asked, e.Exhausted, e.Added)) else None

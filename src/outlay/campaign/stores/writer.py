@@ -86,6 +86,7 @@ class Writer(Generic[C]):
         self._process = os.getpid()
         self._queue: SimpleQueue[WriteRequest[C]] = SimpleQueue()
         self._waiting: dict[C, deque[WriteRequest[C]]] = {}  # taken from the queue, by campaigns whose turn is next
+        self._leaving: set[C] = set()  # campaigns that will be let go: what comes after that is refused
         self._open: set[WriteRequest[C]] = set()  # that are not answered, or not taken back yet
         self._over = False
         _writers.add(self)
@@ -191,6 +192,8 @@ class Writer(Generic[C]):
     def _work(self) -> None:
         while not self._over:
             self._serve_next()
+        for requests in self._waiting.values():
+            self._refuse(requests)
         self._refuse_rest()
 
     def _serve_next(self) -> None:
@@ -206,6 +209,11 @@ class Writer(Generic[C]):
         while not self._queue.empty():
             new.append(self._queue.get())
         for request in new:
+            if request.commands and request.campaign in self._leaving:
+                self._refuse([request])
+                continue
+            if request.leaving:
+                self._leaving.add(request.campaign)
             self._waiting.setdefault(request.campaign, deque()).append(request)
         batch: list[WriteRequest[C]] = []
         size = 0
@@ -243,6 +251,7 @@ class Writer(Generic[C]):
             before = len(campaign.undelivered)
             self._serve([WriteRequest(campaign)])
         self._over |= self._leave(campaign)
+        self._leaving.discard(campaign)
 
     def _refuse(self, requests: Iterable[WriteRequest[C]]) -> None:
         """Answer those who came when their campaign had been let go."""
