@@ -24,6 +24,7 @@ from outlay.errors import QueueFull, StoreBusy, StoreError
 
 LARGEST = 256  # commands in one transaction, a last request that is larger aside
 MOST_WAITING = 10_000  # requests that may wait; more are refused, and may be tried again
+COME_BACK = 0.001  # seconds to wait for callers who were just answered, and may have the next command at once
 AT_THE_END = 2.0  # seconds that the end of the process waits for what is being written
 
 
@@ -88,6 +89,7 @@ class Writer(Generic[C]):
         self._waiting: dict[C, deque[WriteRequest[C]]] = {}  # taken from the queue, by campaigns whose turn is next
         self._leaving: set[C] = set()  # campaigns that will be let go: what comes after that is refused
         self._open: set[WriteRequest[C]] = set()  # that are not answered, or not taken back yet
+        self._last = 0  # requests in the last transaction
         self._over = False
         _writers.add(self)
         threading.Thread(target=self._work, name=f"outlay {name}", daemon=True).start()
@@ -206,6 +208,10 @@ class Writer(Generic[C]):
     def _take(self) -> list[WriteRequest[C]]:
         """What waits, up to a transaction's worth: where there is more, campaigns take turns."""
         new = [] if self._waiting else [self._queue.get()]
+        if self._last > 1:  # a transaction for half of them takes nearly as long as one for all
+            deadline = time.monotonic() + COME_BACK
+            while self._queue.qsize() + len(new) < self._last and time.monotonic() < deadline:
+                time.sleep(COME_BACK / 10)
         while not self._queue.empty():
             new.append(self._queue.get())
         for request in new:
@@ -227,6 +233,7 @@ class Writer(Generic[C]):
             size += len(batch[-1].left)
             if requests:
                 self._waiting[campaign] = requests  # after all others
+        self._last = len(batch)
         return batch
 
     def _answer(self, batch: list[WriteRequest[C]]) -> None:
