@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -38,12 +38,12 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-SAFETY = [
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
+SAFETY = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
 ALWAYS = ("/healthz", "/readyz")  # answered however busy the service is
 TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0)  # seconds
 MOST_ARMS = 100  # of a campaign that have metrics of their own
@@ -53,17 +53,12 @@ _REQUEST_IDS = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())  # for r
 _log = logging.getLogger("outlay.service")
 
 
-def application(settings: ServiceSettings) -> "Application":
-    """The service, to be run by `uvicorn` or a test client.
+class Application:
+    """The service of one store, to be run by `uvicorn` or a test client.
 
     >>> application(ServiceSettings(store="sqlite:///spend.db")).settings.port
     8700
     """
-    return Application(settings)
-
-
-class Application:
-    """The service of one store."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
@@ -96,6 +91,9 @@ class Application:
         await alerts
         await self.campaigns.close()
         self.keys.close()
+
+
+application = Application
 
 
 class ByMethod:
@@ -140,10 +138,9 @@ class RequestMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                said = message["headers"]
-                cached = any(name == b"cache-control" for name, _ in said)
-                uncached = [] if cached else [(b"cache-control", b"no-store")]
-                message["headers"] = [*said, *SAFETY, (b"x-request-id", request.encode()), *uncached]
+                said = MutableHeaders(scope=message)
+                said.update({**SAFETY, "x-request-id": request})
+                said.setdefault("cache-control", "no-store")
             await send(message)
 
         self._metrics.active += 1
@@ -222,7 +219,6 @@ class Metrics:
         names = ["method", "route", "status"]
         self._served = Counter("outlay_requests", "Requests answered.", names, registry=registry)
         self._took = Histogram("outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=registry)
-        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.active = 0  # requests under way
         now: dict[tuple[str, str], Callable[[], float]] = {
             ("outlay_requests_active", "Requests under way."): lambda: self.active,
@@ -235,12 +231,8 @@ class Metrics:
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; a method that does not exist is counted as "other"."""
         method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
-        counters = self._found.get((method, route, status))
-        if counters is None:  # looking them up by label each time would take longer than counting
-            counters = self._served.labels(method, route, str(status)), self._took.labels(route)
-            self._found[method, route, status] = counters
-        counters[0].inc()
-        counters[1].observe(seconds)
+        self._served.labels(method, route, str(status)).inc()
+        self._took.labels(route).observe(seconds)
 
     def text(self, campaigns: Sequence[Status]) -> bytes:
         """All metrics, with these campaigns."""

@@ -135,7 +135,8 @@ class KeyStore:
             wanted = wanted.where(audit.c.seq < before)
         if only := list(campaigns):
             wanted = wanted.where(audit.c.campaign.in_(only))
-        return [AuditEntry(**{**row, "at": _from_micros(row["at"])}) for row in self._rows(wanted, audit)]
+        rows = self._rows(wanted, audit)
+        return [AuditEntry(**{**row, "at": datetime.fromtimestamp(row["at"] / MICROS, UTC)}) for row in rows]
 
     def close(self) -> None:
         """Close the connections."""
@@ -263,10 +264,6 @@ def digest_of(token: str) -> str:
 def now() -> int:
     """The time, in microseconds."""
     return int(time.time() * MICROS)
-
-
-def _from_micros(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros / MICROS, UTC)
 
 
 class NoKey(OutlayError):

@@ -136,13 +136,12 @@ class Endpoint:
         route = self.route
         request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
         await self._authorize(request)
-        given: Any = None
+        arguments = {}
         if route.query is not None:
-            given = _query(request, route.query)
+            arguments = asdict(_query(request, route.query))
         elif self._body is not None:
-            given = self._body.decode(await self._read(request))
-        whole = {} if given is None else {"body": given}
-        arguments = asdict(given) if isinstance(given, RouteParameters) else whole
+            body = self._body.decode(await self._read(request))
+            arguments = asdict(body) if isinstance(body, RouteParameters) else {"body": body}
         try:
             if "campaign" in request.path_params:
                 request.campaign = await self._campaigns.campaign(request.name)

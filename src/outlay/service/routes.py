@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -9,6 +10,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from outlay import __version__
+from outlay.campaign import Campaign
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.records import PullStatus, Receipt
 from outlay.service import schemas as s
@@ -53,16 +55,15 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> Rece
     Telling the same again is a `duplicate` and changes nothing, so a tell can safely be repeated. If one of a list is
     malformed (a cost that is not a number), the whole list is refused.
     """
-
-    def result(reply: Receipt | Exception) -> s.TellResult:
-        if isinstance(reply, Exception):
-            return s.TellResult(problem=problem_of(reply))
-        return s.TellResult(reply)
-
     if isinstance(body, s.TellBody):
         return await request.campaign.atell(body.pull, body.cost, body.reward)
     replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
-    return s.TellResults(list(map(result, replies)))
+    return s.TellResults(
+        [
+            s.TellResult(reply) if isinstance(reply, Receipt) else s.TellResult(problem=problem_of(reply))
+            for reply in replies
+        ]
+    )
 
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
@@ -229,39 +230,26 @@ async def warm_start(
     return s.Learned(await request.campaign.awarm_start(samples, key))
 
 
-@table.route("POST", CAMPAIGN + "/pause", "admin")
-async def pause(request: ApiRequest) -> s.CampaignAndArms:
-    """Name no arms until the campaign is resumed; tells are still accepted."""
-    await request.campaign.apause()
-    return await campaign(request)
+def add_verb(name: str, verb: Callable[[Campaign], Awaitable[None]], does: str) -> None:
+    """Add a route for a verb that takes nothing."""
+
+    async def handler(request: ApiRequest) -> s.CampaignAndArms:
+        await verb(request.campaign)
+        return await campaign(request)
+
+    handler.__name__, handler.__doc__ = name, does
+    table.route("POST", f"{CAMPAIGN}/{name}", "admin")(handler)
 
 
-@table.route("POST", CAMPAIGN + "/resume", "admin")
-async def resume(request: ApiRequest) -> s.CampaignAndArms:
-    """Resume a paused campaign."""
-    await request.campaign.aresume()
-    return await campaign(request)
-
-
-@table.route("POST", CAMPAIGN + "/close", "admin")
-async def close(request: ApiRequest) -> s.CampaignAndArms:
-    """End the campaign for good; open pulls can still be told."""
-    await request.campaign.aclose()
-    return await campaign(request)
-
-
-@table.route("POST", CAMPAIGN + "/archive", "admin")
-async def archive(request: ApiRequest) -> s.CampaignAndArms:
-    """Archive the campaign: it is no longer listed and names no arms; open pulls can still be told."""
-    await request.campaign.aarchive()
-    return await campaign(request)
-
-
-@table.route("POST", CAMPAIGN + "/restore", "admin")
-async def restore(request: ApiRequest) -> s.CampaignAndArms:
-    """Restore an archived campaign as it was."""
-    await request.campaign.arestore()
-    return await campaign(request)
+add_verb("pause", Campaign.apause, "Name no arms until the campaign is resumed; tells are still accepted.")
+add_verb("resume", Campaign.aresume, "Resume a paused campaign.")
+add_verb("close", Campaign.aclose, "End the campaign for good; open pulls can still be told.")
+add_verb(
+    "archive",
+    Campaign.aarchive,
+    "Archive the campaign: it is no longer listed and names no arms; open pulls can still be told.",
+)
+add_verb("restore", Campaign.arestore, "Restore an archived campaign as it was.")
 
 
 @table.route("GET", "/healthz", None)

@@ -7,7 +7,7 @@ connection is cut. When a key is revoked or expires, its streams end.
 import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -32,7 +32,7 @@ from outlay.text import harmless
 
 table = RouteTable()
 LOOK = 0.25  # seconds between two looks for something to send
-OFTEN = 1.0  # seconds between two looks at all campaigns
+OFTEN = 1.0  # seconds between two readings of all campaigns
 QUIET = 15.0  # seconds after which a comment keeps the stream alive
 RETRY = b"retry: 2000\n\n"  # milliseconds until a browser connects again
 ALIVE = b": alive\n\n"
@@ -113,18 +113,7 @@ async def view(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls")
 async def stream_views(request: ApiRequest, find: s.Find = "", by: s.ArmOrder = "pulls") -> EventStream:
     """The same as server-sent events, whenever something has changed, a few times a second at most."""
     watched = request.campaigns.watched(request.campaign)
-
-    async def views() -> AsyncIterator[bytes]:
-        last = -1, -1, -1
-        while True:
-            now = await view_of(watched, find, by)
-            if (now.campaign.events, now.read, now.judged) != last:
-                last = now.campaign.events, now.read, now.judged
-                yield b"event: view\ndata: " + s.encode(now) + b"\n\n"
-                await asyncio.sleep(LOOK)
-            yield b""
-
-    return EventStream(request, views())
+    return EventStream(request, _changes(b"view", lambda: view_of(watched, find, by)))
 
 
 @table.route("GET", "/v1/overview/stream", "read", media="text/event-stream")
@@ -132,18 +121,19 @@ async def stream_campaigns(
     request: ApiRequest, after: str = "", limit: s.PageSize = 100, archived: bool = False
 ) -> EventStream:
     """A page of the campaigns as server-sent events, whenever one has changed."""
+    return EventStream(request, _changes(b"campaigns", lambda: campaigns_page(request, after, limit, archived, OFTEN)))
 
-    async def pages() -> AsyncIterator[bytes]:
-        last = b""
-        while True:
-            now = s.encode(await campaigns_page(request, after, limit, archived, OFTEN))
-            if now != last:
-                last = now
-                yield b"event: campaigns\ndata: " + now + b"\n\n"
-            await asyncio.sleep(OFTEN)
-            yield b""
 
-    return EventStream(request, pages())
+async def _changes(name: bytes, look: Callable[[], Awaitable[Any]]) -> AsyncIterator[bytes]:
+    """What is seen, as events of this name, whenever it has changed."""
+    last = b""
+    while True:
+        seen = s.encode(await look())
+        if seen != last:
+            last = seen
+            yield b"event: %b\ndata: %b\n\n" % (name, seen)
+            await asyncio.sleep(LOOK)
+        yield b""
 
 
 @table.route("POST", CAMPAIGN + "/what-if", "read")
@@ -181,10 +171,8 @@ async def export(
     try:
         if format == "ndjson":
             await asyncio.to_thread(export_ledger, campaigns.settings.store, file, campaign.name)
-        elif format == "csv":
-            await asyncio.to_thread(write_csv, campaign, file)
         else:
-            await asyncio.to_thread(write_parquet, campaign, file)
+            await asyncio.to_thread(write_csv if format == "csv" else write_parquet, campaign, file)
         file.seek(0)
     except BaseException:
         file.close()

@@ -71,11 +71,9 @@ async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "
 
     def arm_view(arm: ArmStatus) -> s.ArmView:
         low, high = intervals.get(arm.name, (None, None))
-        view, reason = s.ArmView(s.answer(s.ArmAnswer, arm), low, high), about.get(arm.name)
-        if reason is not None:
-            view.leads, view.evidence = reason.leads, reason.evidence
-            view.enough, view.score = reason.enough, reason.score
-        return view
+        reason = about.get(arm.name)
+        weighed = () if reason is None else (reason.leads, reason.evidence, reason.enough, reason.score)
+        return s.ArmView(s.answer(s.ArmAnswer, arm), low, high, *weighed)
 
     text = find.casefold()
     arms = sorted((arm for arm in status.arms if text in arm.name.casefold()), key=size, reverse=True)

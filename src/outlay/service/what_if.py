@@ -11,7 +11,6 @@ import numpy as np
 
 from outlay.arms import Empirical, Problem
 from outlay.campaign.ledger.events import Mode
-from outlay.campaign.records import Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
 from outlay.policies import BY_NAME, Fixed
@@ -53,17 +52,7 @@ async def rehearsed(
     """
     if find_spec("numba") is None:
         raise Refused("not_installed", "a rehearsal needs the packages of `pip install 'outlay[simulate]'`")
-    task = _task(watched, (await watched.catch_up()).status, policy, budget, requests)
-    if _playing.locked():
-        raise Refused("busy", "another rehearsal is being played", 5.0)
-    async with _playing:
-        return await _play_elsewhere(task)
-
-
-def _task(
-    watched: WatchedCampaign, status: Status, policy: str | None, budget: float | None, requests: int | None
-) -> "WhatIfTask":
-    own = watched.campaign.policy
+    status, own = (await watched.catch_up()).status, watched.campaign.policy
     if own is None or type(own).__name__ not in BY_NAME:
         raise Refused("bad_request", "the campaign has a policy of its own, which the service cannot play")
     if policy is not None and policy not in parameter_free():
@@ -79,7 +68,11 @@ def _task(
     as_is = PolicyRun(as_data(own), status.budget, limit)
     named = as_is.policy if policy is None else {"name": policy}
     other = PolicyRun(named, budget or status.budget, requests or limit)
-    return WhatIfTask(known, as_is, other, status.mode, len(status.arms) - len(known))
+    task = WhatIfTask(known, as_is, other, status.mode, len(status.arms) - len(known))
+    if _playing.locked():
+        raise Refused("busy", "another rehearsal is being played", 5.0)
+    async with _playing:
+        return await _play_elsewhere(task)
 
 
 async def _play_elsewhere(task: "WhatIfTask") -> WhatIfAnswer:
