@@ -1,6 +1,5 @@
 """Block medians against a literal partition of the samples; the memory's pages, growth and cache."""
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -8,11 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Blocks, block_medians
-from outlay.beliefs.samples import median
 
 Samples = list[tuple[float, float]]
 
@@ -115,32 +112,6 @@ def test_full_means_the_next_page_is_missing() -> None:
     assert same(blocks, before)
 
 
-def test_at_most_20_bytes_a_pull_and_the_table_never_runs_out() -> None:
-    observe, full = compiled(Blocks.observe), compiled(Blocks.full)
-
-    def pull(blocks: Blocks, arm: int, pulls: int) -> int:
-        while pulls > 0 and not full(blocks):
-            observe(blocks, arm, 1.0, 1.0)
-            pulls -= 1
-        return pulls
-
-    fast: Any = njit(pull)
-    rng = np.random.default_rng(4)
-    arms, pulls, checked = 50, 0, 0
-    blocks = Blocks.empty(arms, groups=300)
-    share = rng.dirichlet(np.full(arms, 0.3))
-    for arm in rng.choice(arms, size=12_000, p=share).tolist():
-        pulls += (left := 100)
-        while left := fast(blocks, arm, left):
-            blocks = blocks.enlarged()
-            if pulls > 700_000:
-                constants = arms * (1024 + 5 * 8 + 9 * 8 + 16) + 2 * 300 * 8
-                assert sum(array.nbytes for array in blocks) <= 20 * pulls + constants
-                checked += 1
-        assert blocks.state[1] <= len(blocks.table)
-    assert checked >= 2
-
-
 def test_more_groups_than_the_memory_was_made_for_write_nothing() -> None:
     blocks = stored([(1.0, 1.0)] * 100, Blocks.empty(1, groups=10))
     assert blocks.scratch.shape == (2, 10)
@@ -158,24 +129,6 @@ def test_large_offset_and_one_enormous_sample() -> None:
         rate_exact, cost_exact = literal_medians(samples, groups, 0.1)
         assert cost - 1e8 == pytest.approx(cost_exact - 1e8, abs=2e-8)
         assert rate == pytest.approx(rate_exact, abs=1e-15)  # rewards of 1 over costs of 1e8: 1e-7 of the rate
-
-
-def test_overflowing_sums_still_give_numbers() -> None:
-    blocks = stored([(1e308, -1e308), (-1e308, 1e308), (1e308, 1e308)] * 10, Blocks.empty(1))
-    for groups in range(1, 20):
-        assert not any(math.isnan(v) for v in block_medians(blocks.belief(0), groups, 0.1))
-
-
-@given(st.lists(st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, 1.0, 2.0])), min_size=1, max_size=50))
-def test_median_in_place(values: list[float]) -> None:
-    row = np.array([[0.0] * len(values), values])
-    expected = sorted(values)
-    middle = len(values) // 2
-    if len(values) % 2:
-        assert median(row, 1, len(values)) == expected[middle]
-    else:
-        got, mean = median(row, 1, len(values)), 0.5 * expected[middle - 1] + 0.5 * expected[middle]
-        assert got == mean or (math.isnan(got) and math.isnan(mean))
 
 
 def test_compiled_and_interpreted_agree_bit_for_bit() -> None:

@@ -10,7 +10,7 @@ from tests.beliefs.compiled import compiled
 from tests.policies import slow_inversion as slow
 from tests.policies.test_scores import drawn, moments_of, second_moments
 
-from outlay.policies import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
+from outlay.policies import UCBM1, BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
 
 Array = NDArray[np.float64]
 
@@ -141,7 +141,12 @@ def test_edges(policy: Any) -> None:
     assert score([(1.0, 0.5), (1.5, -3.0)] * 1000, 3.0) == pytest.approx(-1.0, abs=0.4)
 
 
-@pytest.mark.parametrize("policy", [MedianRate(0.5), CatoniRate(0.5), CatoniRate(0.5, 0.5, 0.5, 0.1)], ids=repr)
+REMEMBERING: list[Any] = [
+    UCBM1([0.0, 1e-5], [0.5, 1e-5], [0.0, 5e-6]), MedianRate(0.5), CatoniRate(0.5), CatoniRate(0.5, 0.5, 0.5, 0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", REMEMBERING, ids=repr)
 def test_compiled_equals_interpreted_and_remembers_rightly(policy: Any) -> None:
     """Bit for bit, with nothing remembered, with the right thing remembered and with something else remembered."""
     rng, score = np.random.default_rng(8), compiled(type(policy).score)

@@ -1,6 +1,5 @@
 """Every score against the slow twin, the compiler against the interpreter, and what a score may never do."""
 
-import itertools
 import math
 from typing import Any
 
@@ -146,34 +145,6 @@ def test_compiled_equals_interpreted_and_never_nan(policy: Any) -> None:
         one, other = policy.score(belief, log_n), score(policy, belief, log_n)
         assert not math.isnan(one)
         assert np.float64(one).tobytes() == np.float64(other).tobytes(), (belief, log_n)
-
-
-def test_compiled_ucb_m1_equals_interpreted() -> None:
-    rng = np.random.default_rng(8)
-    score = compiled(UCBM1.score)
-    policy = UCBM1([0.0, 1e-3], [0.5, 1e-3], [0.0, 5e-4])
-    memory = policy.memory(2)
-    for n in range(1, 2500):
-        if memory.full():
-            memory = memory.enlarged()
-        memory.observe(int(rng.integers(2)), rng.standard_t(3) + 2.0, rng.standard_t(3) + 1.0)
-        for arm, log_n in itertools.product(range(2), (math.log(n), math.log(n) / 4) if n % 5 == 0 else ()):
-            one = policy.score(memory.belief(arm), log_n)
-            memory.arms[arm, 3:] = 0  # forget the medians, for the compiled code to find them itself
-            assert one == score(policy, memory.belief(arm), log_n)
-            assert not math.isnan(one)
-    assert policy.score(memory.belief(0), math.inf) == math.inf == score(policy, memory.belief(0), math.inf)
-
-
-@pytest.mark.parametrize("policy", MOMENT_POLICIES, ids=repr)
-def test_scores_only_rise_with_log_n(policy: Any) -> None:
-    """In floating point, also between neighbouring floats: the engine may skip arms because of it."""
-    rng = np.random.default_rng(9)
-    for belief, log_n in beliefs(rng, 300):
-        near = [log_n, math.nextafter(log_n, 99), log_n * (1 + 1e-15)]
-        steps = sorted([0.0, *near, *rng.uniform(0, 37, size=10).tolist()])
-        scores = [policy.score(belief, step) for step in steps]
-        assert all(a <= b for a, b in itertools.pairwise(scores)), (belief, steps)
 
 
 def test_ucb_m1_memory_has_room_for_the_groups_of_a_large_alpha() -> None:
