@@ -133,20 +133,3 @@ def test_kl_is_the_mean_log_ratio_of_draws(correlation, u, w):
     moved = exponential_log_density(a * math.exp(-u), b * math.exp(-w), correlation) - u - w
     ratio = exponential_log_density(a, b, correlation) - moved
     assert abs(ratio.mean() - downton_kl(correlation, u, w)) < 4 * ratio.std() / 200
-
-
-@pytest.mark.parametrize("correlation", [0.3, 0.8])
-def test_small_gaps_of_exponentials_are_half_the_information(correlation):
-    """D* ≈ δ²/(2J), δ the rise of ln(R/X) and J the least variance of an unbiased estimate of it: aᵀI⁻¹a, a = (−1, 1).
-
-    The information of both scales by finite differences of the log density over draws of a fine sum is in `downton_kl`:
-    KL(tu, tw)/t² → ½(u, w)I(u, w)ᵀ.
-    """
-    t = 1e-4
-    diagonal, both = 2 * downton_kl(correlation, t, 0.0) / t**2, 2 * downton_kl(correlation, t, t) / t**2
-    off = both / 2 - diagonal
-    information = np.array([[diagonal, off], [off, diagonal]])
-    least = np.array([-1.0, 1.0]) @ np.linalg.inv(information) @ np.array([-1.0, 1.0])
-    for gap in (1e-3, 1e-2):
-        found = divergence(Exponential(1.0, 0.5, correlation), 0.5 * math.exp(gap))
-        assert found == pytest.approx(gap**2 / (2 * least), rel=5e-3)

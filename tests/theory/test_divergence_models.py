@@ -82,16 +82,6 @@ def test_small_gaps(name, model, gap):
     assert divergence(law, rate, model) == pytest.approx(limit, rel=30 * gap + 1e-6)
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_smaller_models_are_farther(name):
-    law = LAWS[name](1, 1)
-    rate = own_rate(law) + 0.5
-    values = {model.name: divergence(law, rate, model.name) for model in models(law)}
-    for small, large in [("known covariance", "unknown covariance"), ("its outcomes", "bounded")]:
-        if small in values and large in values:
-            assert values[large] <= values[small] * (1 + 1e-9)
-
-
 class Mine(NamedTuple):
     known: float
 

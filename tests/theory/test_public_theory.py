@@ -16,14 +16,3 @@ def test_no_name_is_hidden_by_a_file():
         for name in package.__all__:
             getattr(package, name)
         assert not any(inspect.ismodule(getattr(package, name)) for name in package.__all__)
-
-
-def test_importing_the_theory_loads_no_scipy(fresh_python):
-    script = """
-import sys
-from outlay import theory
-from outlay.arms import Gaussian, Problem
-theory.lower_bound(Problem([Gaussian(1, 1, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 0.5)]))
-print({"numba", "pandas", "matplotlib", "scipy"} & set(sys.modules))
-"""
-    assert fresh_python(script).stdout.strip() == "set()"
