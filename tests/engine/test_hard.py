@@ -1,6 +1,6 @@
 """Hard mode: the budget is never passed, and near its end the simulator chooses as a campaign in hard mode does."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -91,16 +91,6 @@ def test_runs_that_end_without_a_pull_are_runs() -> None:
 def test_the_oracle_is_held_to_the_budget() -> None:
     result = outlay.simulate(STAIRS, policies.Fixed(0), [9.0, 14.0], mode="hard", runs=2)
     assert result.oracle_reward.tolist() == [[2.0, 4.0]] * 2
-
-
-def test_what_hard_mode_cannot_do_is_said_in_one_sentence() -> None:
-    unbounded = Problem([arms.Constant(1.0, 1.0), arms.Gaussian(1.0, 1.0, 1.0, 1.0)])
-    with pytest.raises(
-        BadParameter, match=r"^problem of simulate must be one whose costs are bounded where mode is 'h"
-    ):
-        outlay.simulate(unbounded, policies.Fixed(0), [5.0], mode="hard")
-    with pytest.raises(BadParameter, match=r"^mode of simulate must be one of until_exceeded, hard; got 'soft'"):
-        outlay.simulate(STAIRS, policies.Fixed(0), [5.0], mode=cast("Any", "soft"))
 
 
 @pytest.mark.interpreted

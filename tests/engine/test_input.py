@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import outlay
-from outlay import policies
+from outlay import Problem, arms, policies
 from outlay.arms import catalogue
 from outlay.errors import BadParameter
 
@@ -35,7 +35,9 @@ def test_a_field_may_have_the_name_of_a_method() -> None:
 
 
 GOOD: dict[str, Any] = {"problem": catalogue.load("G"), "policies": policies.Fixed(0), "budgets": [10.0]}
-BAD = [
+FREE = Problem([arms.Constant(0.0, 0.2), arms.Constant(1.0, 1.5)])
+UNBOUNDED = Problem([arms.Constant(1.0, 1.0), arms.Gaussian(1.0, 1.0, 1.0, 1.0)])
+BAD: list[tuple[dict[str, Any], str]] = [
     ({"problem": "G"}, "problem of simulate must be an outlay.Problem; got 'G'"),
     ({"policies": []}, "policies of simulate must be at least one policy"),
     ({"policies": [policies.Fixed(0), policies.Fixed(1)]}, "a dict from label to policy"),
@@ -68,7 +70,22 @@ BAD = [
     ({"max_pulls": 0}, "max_pulls of simulate must be a whole number ≥ 1"),
     ({"backend": "gpu"}, 'backend of simulate must be "threads", "dask", "ray" or "cuda"; got \'gpu\''),
     ({"progress": "yes"}, "progress of simulate must be True, False, None or a function; got 'yes'"),
-]
+    ({"requests": 0}, "requests of simulate must be a whole number ≥ 1, or None; got 0"),
+    ({"requests": 2**60}, "requests of simulate must be ≤ 9,007,199,254,740,992; got 1152921504606846976"),
+    ({"requests": []}, "requests of simulate must be a whole number ≥ 1, a sequence of them, or None; got []"),
+    ({"requests": [10, 2.5]}, "requests at position 1 of simulate must be a whole number ≥ 1; got 2.5"),
+    ({"requests": [1, 2, 3], "budgets": [1.0, 2.0]}, "requests of simulate must be one number, or one for each"),
+    ({"requests": [50, 10], "budgets": 20},
+     "requests of simulate must be in rising order, each once, where the budget is the same; got [50, 10]"),
+    ({"requests": [1, 2], "budgets": [5.0, 3.0]}, "budgets of simulate must be in rising order, each pair of a budget"),
+    ({"requests": 5, "budgets": [math.inf, -1.0]}, "budgets at position 1 of simulate must be a number > 0; got -1.0"),
+    ({"requests": 5, "budgets": None, "budget": math.nan}, "budget of simulate must be a number > 0; got nan"),
+    ({"budgets": math.inf}, "budgets of simulate must be a finite number > 0, unless requests is given; got inf"),
+    ({"problem": FREE}, "of simulate must be a finite number > 0, unless requests is given; got 0.0"),
+    ({"problem": UNBOUNDED, "mode": "hard"}, "problem of simulate must be one whose costs are bounded where mode is 'h"),
+    ({"mode": "soft"}, "mode of simulate must be one of until_exceeded, hard; got 'soft'"),
+    ({"partial": "yes"}, "partial of simulate must be True or False; got 'yes'"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "sentence"), BAD, ids=[sentence for _, sentence in BAD])

@@ -37,5 +37,3 @@ def test_nothing_done_raises() -> None:
 def test_it_must_be_asked_for() -> None:
     with pytest.raises(KeyboardInterrupt):
         outlay.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))
-    with pytest.raises(outlay.OutlayError, match="partial of simulate must be True or False; got 'yes'"):
-        outlay.simulate(PROBLEM, **GIVEN, partial="yes")  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
-"""Runs on a GPU, where there is one, against the CPU's."""
+"""Runs on a GPU, where there is one, against the CPU's; and what is said where there is none."""
 
+import importlib.util
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from tests.engine.gpu.examples import (
     Unsteady,
     gaussians,
     has_gpu,
+    needs_compiler,
     played_on_cpu,
     task_of,
 )
@@ -33,6 +36,19 @@ needs_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU: runs on the device
 
 CUDA: Backend = "cuda"
 THREADS: Backend = "threads"
+
+
+def test_without_the_package_it_is_named(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(OutlayError, match=re.escape("backend='cuda' needs `pip install outlay[cuda]`")):
+        backend.run([], 1, lambda done: None)
+
+
+@needs_compiler
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU: its absence is not tested")
+def test_without_a_gpu_it_says_so():
+    with pytest.raises(OutlayError, match="needs an NVIDIA GPU with its driver, and none was found"):
+        backend.run([], 1, lambda done: None)
 
 
 class Lost(NamedTuple):
