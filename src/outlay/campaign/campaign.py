@@ -35,11 +35,11 @@ from outlay.campaign.waiting import (
     Hooks,
     Step,
     WaitQueue,
+    WithTimeout,
     answers,
     aperform,
     log,
     notifier_of,
-    once,
     perform,
 )
 from outlay.checks import whole, word
@@ -168,7 +168,10 @@ class Campaign:
         seconds = settings.seconds_of("ask", timeout)
         if not isinstance(wait, bool):
             raise BadParameter("ask", "wait", "True or False", wait)
-        pull: Pull | None = yield from self._queue.ask(command, seconds) if wait else once(command, seconds)
+        if wait:
+            pull = yield from self._queue.ask(command, seconds)
+        else:
+            pull = yield WithTimeout(command, seconds)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     @sync
@@ -228,7 +231,7 @@ class Campaign:
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
         A pull that has expired can still be told.
         """
-        receipt: Receipt = yield from once(self._tell(pull, cost, reward), settings.seconds_of("tell", timeout))
+        receipt: Receipt = yield WithTimeout(self._tell(pull, cost, reward), settings.seconds_of("tell", timeout))
         settled(pull)
         return receipt
 

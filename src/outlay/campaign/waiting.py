@@ -38,10 +38,10 @@ _log.addHandler(logging.NullHandler())  # a library prints nothing by itself
 
 
 class WithTimeout(NamedTuple):
-    """A step: a command that the store must answer in so many seconds."""
+    """A step: a command that the store must answer in so many seconds, or StoreBusy is raised."""
 
     command: e.Command
-    seconds: float
+    seconds: float | None
 
 
 class WaitFor(NamedTuple):
@@ -94,11 +94,6 @@ def _reply(campaign: str, step: Step, replies: list[Reply]) -> Any:
     return replies if isinstance(step, list) else replies[0]
 
 
-def once(command: e.Command, seconds: float | None) -> Steps[Any]:
-    """One command; StoreBusy where the store takes longer than these seconds."""
-    return (yield command if seconds is None else WithTimeout(command, seconds))
-
-
 def answers(replies: Sequence[Reply]) -> list[Any]:
     """What the commands came to; the first error that one met is raised."""
     for reply in replies:
@@ -129,8 +124,8 @@ class WaitQueue:
         end = None if timeout is None else time.monotonic() + timeout
         refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
 
-        def attempt() -> Steps[Pull | None]:
-            return once(command, None if end is None else max(AT_LEAST, end - time.monotonic()))
+        def attempt() -> WithTimeout:
+            return WithTimeout(command, None if end is None else max(AT_LEAST, end - time.monotonic()))
 
         def left() -> float | None:
             seconds = None if end is None else end - time.monotonic()
@@ -140,7 +135,8 @@ class WaitQueue:
 
         if command.key is not None or not self._line:
             try:
-                return (yield from attempt())
+                pull: Pull | None = yield attempt()
+                return pull
             except NotNow as error:
                 refusal = error
         turn, pause = self._join(), SHORTEST
@@ -150,7 +146,8 @@ class WaitQueue:
             while True:
                 seen = self._notifier.seen
                 try:
-                    return (yield from attempt())
+                    pull = yield attempt()
+                    return pull
                 except NotNow as error:
                     refusal = error
                 seconds = min(pause, refusal.retry_after, left() or pause)
@@ -199,7 +196,19 @@ class Notifier:
     def hear(self, records: Sequence[e.Record]) -> None:
         """These events were committed by this process: what somebody should know of is logged."""
         for record in records:
-            _log_event(self._name, record.event)
+            event = record.event
+            if isinstance(event, e.Told) and event.overrun:
+                log(logging.WARNING, self._name, "pull %d cost more than was set aside for it (overrun)", event.pull)
+            elif isinstance(event, e.Expired):
+                ending = "released" if event.charged is None else "charged"
+                log(logging.WARNING, self._name, "pull %d expired, its reservation is %s", event.pull, ending)
+            elif isinstance(event, e.Exhausted):
+                why = "the budget is spent, no arm fits what is left of it, or every request is served"
+                log(logging.INFO, self._name, f"exhausted: {why}")
+            elif isinstance(event, e.Renewed):
+                log(logging.INFO, self._name, "began a window: its budget is whole again")
+            elif isinstance(event, (e.Closed, e.Archived, e.Restored)):
+                log(logging.INFO, self._name, type(event).__name__.lower())
         self.announce()
 
     def announce(self) -> None:
@@ -338,18 +347,3 @@ def _work(hooks: ref[Hooks], notifier: Notifier) -> None:
 def log(level: int, campaign: str, message: str, *values: object, error: BaseException | None = None) -> None:
     """Write something about a campaign to the log."""
     _log.log(level, f"campaign %r {message}", campaign, *values, exc_info=error, extra={"campaign": campaign})
-
-
-def _log_event(name: str, event: e.AnyEvent) -> None:
-    if isinstance(event, e.Told) and event.overrun:
-        log(logging.WARNING, name, "pull %d cost more than was set aside for it (overrun)", event.pull)
-    elif isinstance(event, e.Exhausted):
-        why = "the budget is spent, no arm fits what is left of it, or every request is served"
-        log(logging.INFO, name, f"exhausted: {why}")
-    elif isinstance(event, (e.Closed, e.Archived, e.Restored)):
-        log(logging.INFO, name, type(event).__name__.lower())
-    elif isinstance(event, e.Renewed):
-        log(logging.INFO, name, "began a window: its budget is whole again")
-    elif isinstance(event, e.Expired):
-        ending = "released" if event.charged is None else "charged"
-        log(logging.WARNING, name, "pull %d expired, its reservation is %s", event.pull, ending)
