@@ -4,27 +4,14 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 
 from outlay import __version__, policies
+from outlay.campaign.ledger import events as c
 from outlay.campaign.ledger.decide import unknown_arm
-from outlay.campaign.ledger.events import (
-    DEFAULT,
-    FORMAT,
-    Amount,
-    ArmTerms,
-    Ask,
-    Expiry,
-    Mode,
-    Open,
-    Opened,
-    Settings,
-    Terms,
-    WarmStart,
-    Window,
-)
+from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Settings, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.validation import (
@@ -38,7 +25,7 @@ from outlay.campaign.ledger.validation import (
 )
 from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.records import Entry
-from outlay.checks import real, whole, word
+from outlay.checks import real, whole
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
@@ -67,7 +54,7 @@ def agreed(
     settings: Settings,
     requests: int | None = None,
     costs: Costs | None = None,
-) -> Open:
+) -> c.Open:
     """The command that opens the campaign, or BadParameter; where no policy was chosen, the default one runs it."""
     unit = Unit.named(settings.unit)
     if policy is None:
@@ -80,8 +67,8 @@ def agreed(
         raise BadParameter(OWNER, "costs", f"None with {kind}, which takes no mean costs: Ration does", costs)
     terms = _terms(unit, policy, settings)
     most = None if requests is None else requests_of(OWNER, requests)
-    opening = Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms, most)
-    check_opening(Opened(*opening))
+    opening = c.Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms, most)
+    check_opening(c.Opened(*opening))
     return opening
 
 
@@ -95,22 +82,22 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", s.timezone)
     return Terms(
         unit=str(unit.size),
-        mode=cast("Mode", word(OWNER, "mode", s.mode, get_args(Mode))),
+        mode=s.mode,
         seed=whole(OWNER, "seed", s.seed, at_least=0),
         policy=_written(policy),
         version=__version__,
         ttl=None if s.ttl is None else micros(OWNER, s.ttl),
-        expiry=cast("Expiry", word(OWNER, "expiry", s.expiry, get_args(Expiry))),
+        expiry=s.expiry,
         reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
         default_reward=real(OWNER, "default_reward", s.default_reward) + 0.0,
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
         first_pulls=None if s.first_pulls is None else whole(OWNER, "first_pulls", s.first_pulls, at_least=1),
-        window=None if s.window is None else cast("Window", word(OWNER, "window", s.window, get_args(Window))),
+        window=s.window,
         timezone=s.timezone,
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
-        format=FORMAT,
+        format=c.FORMAT,
     )
 
 
@@ -198,13 +185,13 @@ def not_negative(unit: Unit, owner: str, name: str, value: object) -> int:
     return units
 
 
-def check_same(state: State, wanted: Open, any_policy: bool) -> None:
+def check_same(state: State, wanted: c.Open, any_policy: bool) -> None:
     """Refuse to reopen a campaign on other terms; its arms and budget may be asked for as they were or as they are."""
     for said in _differences(state, wanted, any_policy):
         raise CampaignConflict(f"campaign {state.name!r} is there already, with {said}")
 
 
-def _differences(state: State, wanted: Open, any_policy: bool) -> Iterator[str]:
+def _differences(state: State, wanted: c.Open, any_policy: bool) -> Iterator[str]:
     """What is not as it was agreed, in words: the unit first, in which amounts are counted."""
     mine, theirs, unit = state.terms, wanted.terms, state.unit
     if mine.unit != theirs.unit:
@@ -232,7 +219,8 @@ def _other_arms(state: State, wanted: tuple[ArmTerms, ...]) -> str:
     for name in (*there, *given):
         if name not in given or name not in there:
             return f"other arms: {name!r} is {'not among those given' if name in there else 'not one of them'}"
-    for name, (mine, theirs) in {name: (terms, given[name]) for name, terms in there.items()}.items():
+    for name, mine in there.items():
+        theirs = given[name]
         if mine.max_cost != theirs.max_cost:
             most = [state.unit.shown(terms.max_cost) for terms in (mine, theirs)]
             return f"max_cost {most[0]} of arm {name!r}, not {most[1]}"
@@ -247,7 +235,7 @@ def _policy_shown(policy: dict[str, Any]) -> str:
     return f"{policy['name']}({values})" if len(values) <= LONGEST else str(policy["name"])
 
 
-def check_same_policy(opened: Opened, policy: Policy) -> None:
+def check_same_policy(opened: c.Opened, policy: Policy) -> None:
     """Refuse to go on with another policy than was agreed."""
     if not equal(_written(policy), opened.terms.policy):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
@@ -262,11 +250,11 @@ def _written(policy: Policy) -> dict[str, Any]:
         raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
-def asked(owner: str, key: object, ttl: object, tags: object, metadata: object) -> Ask:
+def asked(owner: str, key: object, ttl: object, tags: object, metadata: object) -> c.Ask:
     """The command of an ask."""
     named = None if key is None else label("ask", "key", key)
     span = None if ttl is None else micros("ask", ttl)
-    return Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata))
+    return c.Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata))
 
 
 def tags_of(owner: str, tags: object) -> tuple[str, ...]:
@@ -349,19 +337,10 @@ def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
         yield one, two, three
 
 
-def warm_starts(state: State, rows: Iterable[Triple], key: str, source: str) -> list[WarmStart]:
+def warm_starts(state: State, rows: Iterable[Triple], key: str, source: str) -> list[c.WarmStart]:
     """The commands that have samples learned, as many in each as one event may hold; all are checked first."""
-    samples = list(_checked_samples(state, rows))
-    commands = []
-    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
-        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
-        commands.append(WarmStart(arms, costs, rewards, f"{key}/{part}", source))
-    return commands
-
-
-def _checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample]:
-    """Samples with their costs as the campaign rounds them."""
     owner, unit, names = "warm_start", state.unit, {arm.name for arm in state.arms}
+    samples: list[ArmSample] = []
     for arm, cost, reward in rows:
         if not isinstance(arm, str) or arm not in names:
             raise unknown_arm(state, owner, arm)
@@ -369,7 +348,12 @@ def _checked_samples(state: State, rows: Iterable[Triple]) -> Iterator[ArmSample
         units = unit.units(owner, "cost", cost)
         if units < 0 and not state.terms.negative_costs:
             raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
-        yield arm, unit.amount(units), value
+        samples.append((arm, unit.amount(units), value))
+    commands = []
+    for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
+        arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)
+        commands.append(c.WarmStart(arms, costs, rewards, f"{key}/{part}", source))
+    return commands
 
 
 def checked_reward(owner: str, value: object, **limits: float) -> float:
