@@ -152,7 +152,6 @@ def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
     return f"{name} is looked at again."
 
 
-Variances = list[tuple[float | None, float | None]]  # of R − λX and of R, for each arm
 NORMAL = 1.959964  # standard deviations on either side of a mean that hold 95 %
 
 
@@ -196,10 +195,7 @@ def outlook_of(state: State) -> Outlook | None:
     mix = _mix(costs, found.low, found.high, money / left)
     coming = [*flying.items(), *((arm, left * part) for arm, part in mix.items())]
     expected = float(state.reward + sum(pulls * rewards[arm] for arm, pulls in coming))
-    variances = [
-        (_variance(arm, cost, found.price), _variance(arm, cost, 0.0)) for arm, cost in zip(arms, spent, strict=True)
-    ]
-    spread = _spread(arms, variances, mix, left, flying)
+    spread = _spread(arms, spent, found.price, mix, left, flying)
     name = [arm.name for arm in state.arms]
     return Outlook(
         found.price,
@@ -223,29 +219,28 @@ def _mix(costs: Vector, low: int, high: int, per_request: float) -> dict[int, fl
 
 
 def _spread(
-    arms: Sequence[Arm], variances: Variances, mix: dict[int, float], left: int, flying: dict[int, int]
+    arms: Sequence[Arm],
+    spent: Sequence[float],
+    price: float,
+    mix: dict[int, float],
+    left: int,
+    flying: dict[int, int],
 ) -> float | None:
-    """The standard deviation of what is still to come.
+    """The standard deviation of what is still to come; None where an arm of it has one pull.
 
     A pull of the mix that costs more than its mean leaves less for the others, at the price of money: so what varies is
     R − λX, by chance in each outcome and in the means that are not known better. Of pulls under way R alone does.
     """
     variance = 0.0
     for k in sorted(mix.keys() | flying.keys()):
-        net, reward = variances[k]
-        if net is None or reward is None:
+        arm, n = arms[k], arms[k].pulls
+        if n < 2:
             return None
+        rewards = arm.squares - arm.reward * arm.reward / n
+        costs = arm.cost_squares - spent[k] * spent[k] / n
+        both = arm.products - spent[k] * arm.reward / n
+        reward = max(0.0, rewards) / (n - 1)
+        net = max(0.0, rewards - 2.0 * price * both + price * price * costs) / (n - 1)
         part = left * mix.get(k, 0.0)
-        variance += part * net + part * part * net / arms[k].pulls + flying.get(k, 0) * reward
+        variance += part * net + part * part * net / n + flying.get(k, 0) * reward
     return math.sqrt(variance)
-
-
-def _variance(arm: Arm, spent: float, price: float) -> float | None:
-    """Of R − λX, from the sums of an arm; None where they do not say."""
-    n = arm.pulls
-    if n < 2:
-        return None
-    rewards = arm.squares - arm.reward * arm.reward / n
-    costs = arm.cost_squares - spent * spent / n
-    both = arm.products - spent * arm.reward / n
-    return max(0.0, rewards - 2.0 * price * both + price * price * costs) / (n - 1)

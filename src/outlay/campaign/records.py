@@ -430,30 +430,25 @@ def entries(records: Iterable[Record], unit: Unit, names: list[str]) -> Iterator
         event = record.event
         if isinstance(event, Added) and event.arm.name not in names:
             names.append(event.arm.name)
-        yield _entry(record, unit, names)
-
-
-def _entry(record: Record, unit: Unit, names: list[str]) -> Entry:
-    event = record.event
-    more = msgspec.to_builtins(event)
-    for name, value in more.items():
-        if name in _OTHERWISE or type(value) in _NESTED:  # most fields are what they are: a ledger has millions
-            more[name] = _readable(value, unit, name)
-    kind = more.pop("kind")
-    arm = more.pop("arm", None)
-    if isinstance(arm, dict):  # one that was added, with its terms
-        more |= arm
-        arm = more.pop("name")
-    return Entry(
-        record.seq,
-        when(record.at),
-        kind,
-        record.seq if isinstance(event, Asked) else more.pop("pull", None),
-        arm_name(names, arm) if isinstance(arm, int) else arm,
-        more.pop("cost", more.pop("charged", None)),
-        more.pop("reward", None),
-        more,
-    )
+        more = msgspec.to_builtins(event)
+        for name, value in more.items():
+            if name in _OTHERWISE or type(value) in _NESTED:  # most fields are what they are: a ledger has millions
+                more[name] = _readable(value, unit, name)
+        kind = more.pop("kind")
+        arm = more.pop("arm", None)
+        if isinstance(arm, dict):  # one that was added, with its terms
+            more |= arm
+            arm = more.pop("name")
+        yield Entry(
+            record.seq,
+            when(record.at),
+            kind,
+            record.seq if isinstance(event, Asked) else more.pop("pull", None),
+            arm_name(names, arm) if isinstance(arm, int) else arm,
+            more.pop("cost", more.pop("charged", None)),
+            more.pop("reward", None),
+            more,
+        )
 
 
 def _readable(value: Any, unit: Unit, name: str = "") -> Any:
