@@ -389,14 +389,6 @@ class StoreContract:
         _same("the replies to nothing", store.transact([]), [])
         store.close()
 
-    def test_what_is_submitted_is_answered(self) -> None:
-        """`submit` gives a future of what `transact` returns."""
-        clock, truth = _ManualClock(), _PlainFold()
-        store = self._opened(clock)
-        replies = store.submit([e.Ask()]).result(timeout=60)
-        _same("the reply", _shown(replies), _shown(truth.transact([e.Ask()], clock.now_is)))
-        store.close()
-
     def test_records_can_be_read_from_anywhere(self) -> None:
         """`after` counts events that are left out; after the last there is none."""
         store = self._opened(_ManualClock())

@@ -36,12 +36,6 @@ NAMES = count()
 Commands = Sequence[e.Command]
 
 
-def future_cancelled(ledger: SqlLedger, store: str, commands: Commands) -> None:
-    """Before its turn has come."""
-    with blocked(store):
-        assert ledger.submit(commands).cancel()
-
-
 def timed_out(ledger: SqlLedger, store: str, commands: Commands) -> None:
     """While another process has the file."""
     with blocked(store), pytest.raises(StoreBusy):
@@ -92,7 +86,7 @@ def loop_closed(ledger: SqlLedger, store: str, commands: Commands) -> None:
     task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-NOT_DONE = [future_cancelled, timed_out, task_cancelled]
+NOT_DONE = [timed_out, task_cancelled]
 DONE = [task_cancelled_too_late, loop_closed]
 POLICY_KINDS: list[Any] = [None] * 5 + NOT_DONE + DONE * 2 + ["fork", "three"]
 
@@ -110,7 +104,6 @@ def check_fork(ledgers: Sequence[MemoryLedger | SqlLedger]) -> None:
 def _refused_all(ledgers: Sequence[MemoryLedger | SqlLedger]) -> int:
     calls: list[Callable[[Any], object]] = [
         lambda ledger: ledger.transact([e.Ask()], timeout=1),
-        lambda ledger: ledger.submit([e.Ask()]),
         lambda ledger: list(ledger.records()),
         lambda ledger: list(ledger.find(PullFilter())),
         lambda ledger: ledger.status(),

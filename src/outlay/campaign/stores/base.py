@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -39,9 +38,6 @@ class Store(Protocol):
         StoreBusy where that takes more than `timeout` seconds. A pull whose asker gave up, here or below, is cancelled
         unless it has a key, by which it can be asked for again.
         """
-
-    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
-        """The same, later; a future that is cancelled has given up."""
 
     async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
         """The same for asyncio; a task that is cancelled has given up."""

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from itertools import islice
 
 import msgspec
@@ -62,12 +61,6 @@ class MemoryLedger:
             self._fold_anew()
             raise
         return done
-
-    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
-        """The same as a future, done already."""
-        future: Future[list[Reply]] = Future()
-        future.set_result(self.transact(commands))
-        return future
 
     async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
         """The same for asyncio: it does not wait, and so cannot be cancelled half-way."""

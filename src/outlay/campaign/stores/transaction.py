@@ -13,7 +13,6 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -66,10 +65,6 @@ class SqlLedger:
     def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """Each command's reply, or the error that it met, once it is kept."""
         return self._database.writer.call(self._cached, commands, timeout)
-
-    def submit(self, commands: Sequence[Command]) -> Future[list[Reply]]:
-        """The same, later."""
-        return self._database.writer.submit(self._cached, commands)
 
     async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
         """The same for asyncio."""

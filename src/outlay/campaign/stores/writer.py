@@ -116,12 +116,6 @@ class Writer(Generic[C]):
             raise
         return request.future.result()
 
-    def submit(self, campaign: C, commands: Sequence[Command]) -> Future[list[Reply]]:
-        """The same, later; the future can be cancelled until it is done."""
-        request = WriteRequest(campaign, commands)
-        self._enter(request)
-        return request.future
-
     async def acall(self, campaign: C, commands: Sequence[Command]) -> list[Reply]:
         """The same in an event loop."""
         request = WriteRequest(campaign, commands)
