@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
 from outlay.campaign.stores.engines import reading
-from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign
+from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign, load_pulls
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
@@ -124,7 +124,7 @@ class _Check:
         """Take in some events, and compare the pulls that they settled."""
         records = list(self._read(chunk))
         if self._state is not None:
-            self._stored.load_pulls(self._state, records)
+            load_pulls(self._stored.connection, self._stored.number, self._state, records)
         for record in records:
             if not self._step(record):
                 self._whole = False

@@ -33,7 +33,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 Values = tuple[object, ...]  # of one row, in the order of the statement
 Rows = Sequence[Sequence[Any]]
 Line = tuple[int, int, str, str]  # number, time and text of an event, and the hash of the one before
-Row = Mapping[str, object]
+Row = Mapping[Any, Any]  # by the names of its columns
 
 _forgetful: WeakSet[Engine] = WeakSet()  # servers behind a pool, where the next transaction has another connection
 _WHOLE = (20, 21, 23)  # PostgreSQL's types of whole numbers
@@ -340,8 +340,7 @@ class CampaignRow(msgspec.Struct):
 
 def state_of(connection: Connection, name: str) -> State | None:
     """A campaign's state from its rows, without pulls and without what its policy knows; None if there is none."""
-    table = schema.campaign
-    there = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
+    there = _campaign_row(connection, name)
     if there is None:
         return None
     row = _typed(connection, CampaignRow, there, f"the row of campaign {name!r}")
@@ -355,19 +354,28 @@ def state_of(connection: Connection, name: str) -> State | None:
     return state
 
 
+def _campaign_row(connection: Connection, name: str) -> Row | None:
+    table = schema.campaign
+    return connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
+
+
+def _rows_of(
+    connection: Connection, number: int, table: sa.Table, *conditions: sa.ColumnElement[bool]
+) -> Iterable[Row]:
+    """A campaign's rows in the table of arms or pulls, in order."""
+    wanted = sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number)
+    return connection.execute(wanted).mappings()
+
+
 def arms(connection: Connection, number: int) -> Iterator[Arm]:
     """The arms of a campaign, in order."""
-    table = schema.arm
-    rows = connection.execute(sa.select(table).where(table.c.campaign == number).order_by(table.c.number))
-    for row in rows.mappings():
+    for row in _rows_of(connection, number, schema.arm):
         yield _typed(connection, Arm, row, "the row of an arm")
 
 
 def pulls(connection: Connection, number: int, *conditions: sa.ColumnElement[bool]) -> Iterator[PullState]:
     """Some of the pulls of a campaign, in order."""
-    table = schema.pull
-    rows = connection.execute(sa.select(table).where(table.c.campaign == number, *conditions).order_by(table.c.number))
-    for row in rows.mappings():
+    for row in _rows_of(connection, number, schema.pull, *conditions):
         yield _typed(connection, PullState, row, "the row of a pull")
 
 
@@ -469,53 +477,42 @@ class StoredCampaign:
     """
 
     def __init__(self, connection: Connection, name: str) -> None:
-        table = schema.campaign
-        row = connection.execute(sa.select(table).where(table.c.name == name)).mappings().one_or_none()
+        row = _campaign_row(connection, name)
         if row is None:
             raise NoCampaign(f"{where(connection.engine)} has no campaign {name!r}")
-        self.row: Row = {str(column): value for column, value in row.items()}
-        self.number: int = row["id"]
-        self._connection = connection
+        self.row, self.number = row, int(row["id"])
+        self.connection = connection
 
     def lines(self) -> Iterator[Line]:
         """Every event, in order, as they are needed."""
         wanted = sa.select(*_LINE).where(schema.event.c.campaign == self.number).order_by(schema.event.c.seq)
-        for row in self._connection.execute(wanted, execution_options={"yield_per": CHUNK}):
+        for row in self.connection.execute(wanted, execution_options={"yield_per": CHUNK}):
             yield row.seq, row.at, row.body, row.before
 
     def arms(self) -> dict[int, Row]:
         """The row of every arm, by its number."""
-        table = schema.arm
-        return self._by_number(sa.select(table).where(table.c.campaign == self.number).order_by(table.c.number))
+        return {row["number"]: row for row in _rows_of(self.connection, self.number, schema.arm)}
 
     def pulls(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The rows of some pulls, by number; those that are missing are left out."""
-        table = schema.pull
-        return self._by_number(sa.select(table).where(table.c.campaign == self.number, table.c.number.in_(numbers)))
+        wanted = schema.pull.c.number.in_(numbers)
+        return {row["number"]: row for row in _rows_of(self.connection, self.number, schema.pull, wanted)}
 
     def count_pulls(self) -> int:
         """How many rows of pulls there are."""
         wanted = sa.select(sa.func.count()).where(schema.pull.c.campaign == self.number)
-        return int(self._connection.execute(wanted).scalar_one())
+        return int(self.connection.execute(wanted).scalar_one())
 
     def snapshots(self) -> set[int]:
         """The events after which there is a snapshot."""
         table = schema.snapshot
-        return set(self._connection.execute(sa.select(table.c.seq).where(table.c.campaign == self.number)).scalars())
+        return set(self.connection.execute(sa.select(table.c.seq).where(table.c.campaign == self.number)).scalars())
 
     def snapshot(self, seq: int) -> bytes:
         """The snapshot that was taken after an event."""
         table = schema.snapshot
         wanted = sa.select(table.c.body).where(table.c.campaign == self.number, table.c.seq == seq)
-        return bytes(self._connection.execute(wanted).scalar_one())
-
-    def load_pulls(self, state: State, records: Iterable[e.Record]) -> None:
-        """Have the state hold the pulls again that it let go and that events name."""
-        load_pulls(self._connection, self.number, state, records)
-
-    def _by_number(self, wanted: sa.Select[tuple[object, ...]]) -> dict[int, Row]:
-        found = self._connection.execute(wanted).mappings()
-        return {row["number"]: {str(column): value for column, value in row.items()} for row in found}
+        return bytes(self.connection.execute(wanted).scalar_one())
 
 
 def damaged(connection: Connection, what: str, why: object) -> StoreError:
@@ -523,7 +520,7 @@ def damaged(connection: Connection, what: str, why: object) -> StoreError:
     return StoreError(f"{where(connection.engine)}: {what} cannot be read, it is damaged: {str(why)[:200]}")
 
 
-def _typed(connection: Connection, kind: type[S], row: Mapping[Any, Any], what: str) -> S:
+def _typed(connection: Connection, kind: type[S], row: Row, what: str) -> S:
     """A row as a record of this kind, which has the names of its columns: SQLite keeps anything in any column."""
     try:
         return msgspec.convert({name: row[name] for name in kind.__struct_fields__}, kind)
