@@ -333,7 +333,7 @@ def test_theorem_1_is_true_from_3_48_on():
         problem = Problem(laws)
         policy = UCBB1(**problem.second_moments(), alpha=3.5, min_cost=0.05)
         (arm,) = arms_with_a_gap(problem, policy).values()
-        assert 0.5 * _enough(arm.moments, arm.gap, 1.4, 0.0) <= 11 * arm.sigma2 / arm.loss**2
+        assert 0.5 * _enough(arm.own, arm.gap, 1.4, 0.0) <= 11 * arm.sigma2 / arm.loss**2
         level = math.log(1e5 / (problem.mean_costs.min() / 2))
         printed, proved = (upper_bound(problem, policy, 1e5, kind).value for kind in ("printed", "proved"))
         assert printed == pytest.approx(3.5 * level * 11 * arm.sigma2 / arm.loss)

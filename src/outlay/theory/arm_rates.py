@@ -192,16 +192,12 @@ def rate_box(cost: float, reward: float, cost_radius: float, reward_radius: floa
         cost_radius,
         reward_radius,
         rate,
-        low=min(corners, key=_rate),
-        high=max(corners, key=_rate),
-        worst=max(corners, key=lambda corner: abs(_rate(corner) - rate)),
+        low=min(corners, key=lambda corner: corner[1] / corner[0]),
+        high=max(corners, key=lambda corner: corner[1] / corner[0]),
+        worst=max(corners, key=lambda corner: abs(corner[1] / corner[0] - rate)),
         deviation=(reward_radius + abs(rate) * cost_radius) / (cost - cost_radius),
         bound=bound,
     )
-
-
-def _rate(corner: tuple[float, float]) -> float:
-    return corner[1] / corner[0]
 
 
 def _box_checked(owner: str, cost: float, cost_radius: float, stretch: float) -> tuple[float, float, float]:

@@ -99,8 +99,16 @@ def covering_theorem(problem: Problem, policy: object, constants: str, owner: st
         case UCBB2C():
             theorem = UNKNOWN_CORRELATION
             _require_bounds(problem, theorem, known, low=(0.0, 0.0))
-            if proved:
-                _require_known_slopes(problem, known)
+            if proved:  # costs of 0 and one other value c: no sample slope exceeds ω̄ ≥ M_R/c, or the sample's own rate
+                tables = [cost_table(law) for law in problem.arms]
+                values = [np.ones(2) if table is None else table[0][table[0] > 0] for table in tables]
+                many = np.array([len(value) > 1 for value in values])
+                need = "costs of 0 and one other value; those of {} are others"
+                _require(problem, many, f"the proof for UCBB2C needs {need}")
+                needed = known.reward_bound / np.array([value[0] for value in values])
+                low = known.slope_bound < needed * (1.0 - _ROUNDING)
+                need = f"slope_bound ≥ reward_bound/cost; it is {known.slope_bound:g}, and that of {{}} is {{:g}}"
+                _require(problem, low, f"the proof for UCBB2C needs {need}", needed)
             else:
                 slope = np.abs(rates(problem).slope)
                 steep = slope > known.slope_bound * (1.0 + _ROUNDING)
@@ -199,18 +207,6 @@ def _require_common(problem: Problem, theorem: str, policy: Covered, proved: boo
     if not isinstance(policy, UCBM1) and not _TEXT <= policy.factor <= _APPENDIX * (1.0 + _ROUNDING):
         need = "a factor from 1.4 (the paper's text) to 1.78 (its appendix)"
         raise NotCovered(f"{theorem} needs {need}; got {policy.factor:g}")
-
-
-def _require_known_slopes(problem: Problem, policy: UCBB2C) -> None:
-    """Costs of 0 and one other value c, and ω̄ ≥ M_R/c: then no sample slope exceeds ω̄, or the sample's own rate."""
-    tables = [cost_table(law) for law in problem.arms]
-    values = [np.ones(2) if table is None else table[0][table[0] > 0] for table in tables]
-    many = np.array([len(value) > 1 for value in values])
-    _require(problem, many, "the proof for UCBB2C needs costs of 0 and one other value; those of {} are others")
-    needed = policy.reward_bound / np.array([value[0] for value in values])
-    low = policy.slope_bound < needed * (1.0 - _ROUNDING)
-    words = f"slope_bound ≥ reward_bound/cost; it is {policy.slope_bound:g}, and that of {{}} is {{:g}}"
-    _require(problem, low, f"the proof for UCBB2C needs {words}", needed)
 
 
 def _residual_reach(problem: Problem) -> NDArray[np.float64]:

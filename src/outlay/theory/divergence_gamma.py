@@ -39,7 +39,6 @@ import numpy as np
 from outlay.arms import Exponential, Gamma
 from outlay.checks import Vector
 from outlay.errors import NotCovered
-from outlay.theory.divergence_bounded import log_remainder
 from outlay.theory.divergence_gaussian import gamma_kl, rise_of
 
 _SMALLEST = 1e-9  # share of a shape that only rounding tells from 0
@@ -253,14 +252,14 @@ def downton(law: Exponential, rate: float, worth: float = 0.0) -> float:
 
 
 def downton_kl(correlation: float, u: float, w: float) -> float:
-    """KL of the module's formula, as (h(u) + h(w))/(1−ρ) + ψ(u + w), h(x) = x + e⁻ˣ − 1: both of second order."""
+    """KL of the module's formula, as (h(u) + h(w))/(1−ρ) + ψ(u + w), h that of one exponential."""
     t = u + w
     if abs(t) > _TABLED:
         return summed_downton_kl(correlation, u, w)
     from numpy.polynomial.chebyshev import chebval
 
     shared = t * t * float(chebval(t / _TABLED, _shared_series(correlation)))
-    return (_remainder(u) + _remainder(w)) / (1.0 - correlation) + shared
+    return (gamma_kl(1.0, u) + gamma_kl(1.0, w)) / (1.0 - correlation) + shared
 
 
 def summed_downton_kl(correlation: float, u: float, w: float) -> float:
@@ -271,10 +270,6 @@ def summed_downton_kl(correlation: float, u: float, w: float) -> float:
     return float(weights @ ratio)
 
 
-def _remainder(x: float) -> float:
-    return -float(log_remainder(-math.expm1(-x))) if abs(x) < 1.0 else x + math.expm1(-x)
-
-
 @lru_cache(maxsize=32)
 def _shared_series(correlation: float) -> Vector:
     """ψ(t)/t² as a Chebyshev series over |t| ≤ `_TABLED`."""
@@ -283,7 +278,7 @@ def _shared_series(correlation: float) -> Vector:
     nodes = chebpts1(_DEGREE + 1)
     found = []
     for t in (_TABLED * nodes).tolist():
-        both = 2.0 * _remainder(t / 2.0) / (1.0 - correlation)
+        both = 2.0 * gamma_kl(1.0, t / 2.0) / (1.0 - correlation)
         found.append((summed_downton_kl(correlation, t / 2.0, t / 2.0) - both) / (t * t))
     return np.asarray(chebfit(nodes, np.array(found), _DEGREE))
 

@@ -188,15 +188,11 @@ def fluid_regret(
     spent = counts @ problem.mean_costs if cost is None else np.asarray(cost, dtype=np.float64)
     if spent.shape != counts.shape[:-1] or not np.isfinite(spent).all():
         raise BadParameter("fluid_regret", "cost", "finite numbers, one for each row of pulls", cost)
-    unserved = _left(found.worth, requests, made)
-    unspent = _left(found.price, budget, spent)
+    # Without a limit its price is 0.
+    unserved = np.zeros_like(made) if requests == math.inf else np.asarray(found.worth * (requests - made))
+    unspent = np.zeros_like(spent) if budget == math.inf else np.asarray(found.price * (budget - spent))
     gaps = counts @ gaps_at(problem, found.price, found.worth)
     return FluidRegret(np.asarray(unserved + unspent + gaps), unserved, unspent, np.asarray(gaps))
-
-
-def _left(price: float, limit: float, used: Vector) -> Vector:
-    """What is left, at its price; without a limit the price is 0."""
-    return np.zeros_like(used) if limit == math.inf else np.asarray(price * (limit - used))
 
 
 def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
@@ -230,8 +226,6 @@ def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
             name = problem.names[arm]
             raise NotCovered(f"no fluid loss: it is for costs of finite variance, and arm {name!r} has none")
         z = abs(c - float(cost)) * root / sigma
-        faded = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) - 0.5 * z * math.erfc(
-            z / math.sqrt(2)
-        )  # φ(z) − z·Φ(−z)
-        total += (slopes.before - slopes.after) * sigma * root * faded
+        density, beyond = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi), 0.5 * math.erfc(z / math.sqrt(2))
+        total += (slopes.before - slopes.after) * sigma * root * (density - z * beyond)
     return total

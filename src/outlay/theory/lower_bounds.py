@@ -107,8 +107,7 @@ def lower_bound(
         raise BadParameter("lower_bound", "sharp", "True or False", sharp)
     if free and not sharp:
         raise BadParameter("lower_bound", "sharp", "True with requests: the paper prints no bound for them", sharp)
-    if model is not None and not any(has_model(law, model) for law in problem.arms):
-        raise BadParameter("lower_bound", "model", "one that an arm has", model)
+    _check_model("lower_bound", problem, model)
     if budget is None and requests is not None:
         raise BadParameter("lower_bound", "budget", "a number where there are requests", budget)
     if budget is not None:
@@ -140,7 +139,7 @@ def distances_of(problem: Problem, at: list[Price], model: str | None = None) ->
     for k in np.flatnonzero(np.any(gaps_of(problem, at), axis=0)).tolist():
         law = problem.arms[k]
         try:
-            distances[k] = _distance(law, at, model if model and has_model(law, model) else None)
+            distances[k] = _distance(law, at, _own(law, model))
         except NotCovered as reason:
             raise NotCovered(f"no lower bound for arm {problem.names[k]!r}: {reason}") from None
     return distances
@@ -182,9 +181,14 @@ def _lost(gap: float, distance: float) -> float:
     return float(gap) / distance if distance > 0 else math.inf
 
 
-def has_model(law: AnyLaw, model: str) -> bool:
-    """Whether the law can be judged in a model of this name."""
-    return any(offered.name == model for offered in models(law))
+def _own(law: AnyLaw, model: str | None) -> str | None:
+    """The model, if the law can be judged in one of this name; else None, for its default."""
+    return model if any(offered.name == model for offered in models(law)) else None
+
+
+def _check_model(owner: str, problem: Problem, model: str | None) -> None:
+    if model is not None and not any(_own(law, model) for law in problem.arms):
+        raise BadParameter(owner, "model", "one that an arm has", model)
 
 
 @needed("theory.finite_bound")
@@ -217,8 +221,7 @@ def finite_bound(
     if regret is not None:
         regret = real("finite_bound", "regret", regret, at_least=0)
     checked_problem("finite_bound", problem)
-    if model is not None and not any(has_model(law, model) for law in problem.arms):
-        raise BadParameter("finite_bound", "model", "one that an arm has", model)
+    _check_model("finite_bound", problem, model)
     cases = _cases(problem, budget, model)
 
     def at(most: float) -> FiniteBound:
@@ -242,22 +245,19 @@ def _cases(problem: Problem, budget: float, model: str | None) -> _Cases:
         raise NotCovered(f"the bound at a budget is for costs of finite variance; those of arm {name!r} have none")
     arms, gains = suboptimal(problem), np.tile(_GAINS, len(_PARTS))
     part = np.repeat(budget * np.array(_PARTS), len(_GAINS))
-    distance = np.array([np.tile(_gain_distances(problem, k, model), len(_PARTS)) for k in arms]).reshape(-1, len(part))
+    distance = np.empty((len(arms), len(part)))
+    for row, k in enumerate(arms):
+        law, gap = problem.arms[k], float(problem.gaps[k])
+        try:
+            each = [divergence(law, problem.rate + gain * gap, _own(law, model)) for gain in _GAINS]
+        except NotCovered as reason:
+            raise NotCovered(f"no bound at a budget for arm {problem.names[k]!r}: {reason}") from None
+        distance[row] = np.tile(each, len(_PARTS))
     spread = float((variances / found.mean_cost).max()) * part
     with np.errstate(over="ignore", invalid="ignore"):  # 0/0 at budgets next to 0, of which nothing follows
         late = spread / (spread + (budget - part) ** 2)
     mean, gap = (values[np.array(arms, dtype=int)] for values in (found.mean_cost, found.gap))
     return _Cases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
-
-
-def _gain_distances(problem: Problem, arm: int, model: str | None) -> list[float]:
-    """D at each ε."""
-    law, gap = problem.arms[arm], float(problem.gaps[arm])
-    named = model if model is not None and has_model(law, model) else None
-    try:
-        return [divergence(law, problem.rate + gain * gap, named) for gain in _GAINS]
-    except NotCovered as reason:
-        raise NotCovered(f"no bound at a budget for arm {problem.names[arm]!r}: {reason}") from None
 
 
 def _pulls(cases: _Cases, regret: float) -> Vector:

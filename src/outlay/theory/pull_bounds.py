@@ -30,33 +30,24 @@ _ROOT = math.sqrt(2.0)
 class ArmConstants(NamedTuple):
     """What the constants read of an arm with a gap, and of the policy's bounds."""
 
+    own: GaussianMoments
+    best: GaussianMoments  # of a best arm
     gap: float  # Δ
-    mean_cost: float  # μ
-    rate: float  # r
-    slope: float  # ω
-    residual_variance: float  # V
     sigma2: float  # σ²
-    var_cost: float
     var_reward: float
     cost_bound: float  # M_X (0 for a policy without bounds)
     reward_bound: float  # M_R
     residual_bound: float  # M_Z = M_R + ω̄·M_X
-    best: GaussianMoments  # of a best arm
 
     @property
     def loss(self) -> float:
         """Δμ, the regret of one pull."""
-        return self.gap * self.mean_cost
+        return self.gap * self.own.mean_cost
 
     @property
     def rate_bound(self) -> float:
         """M_k = M_R + |r|·M_X."""
-        return self.reward_bound + abs(self.rate) * self.cost_bound
-
-    @property
-    def moments(self) -> GaussianMoments:
-        """Of this arm."""
-        return GaussianMoments(self.mean_cost, self.rate, self.slope, self.residual_variance, self.var_cost)
+        return self.reward_bound + abs(self.own.rate) * self.cost_bound
 
 
 class PullBound(NamedTuple):
@@ -87,16 +78,30 @@ def pull_bound(problem: Problem, policy: object, arm: int, pulls: int, constants
     491.91
     """
     level = math.log(whole("pull_bound", "pulls", pulls, at_least=1))
-    coefficient, constant = _constants("pull_bound", problem, policy, arm, constants, level)
+    coefficient, constant = pull_constants(problem, policy, arm, constants, level, owner="pull_bound")
     alpha = assumptions.covered(policy).alpha
     return finite("pull_bound", lambda: coefficient * alpha * level + constant)
 
 
 def pull_constants(
-    problem: Problem, policy: object, arm: int, constants: str = "printed", log_n: float = math.log(1e6)
+    problem: Problem,
+    policy: object,
+    arm: int,
+    constants: str = "printed",
+    log_n: float = math.log(1e6),
+    owner: str = "pull_constants",
 ) -> PullBound:
-    """The constants of `pull_bound`, at n = 10⁶ where they depend on it."""
-    return _constants("pull_constants", problem, policy, arm, constants, log_n)
+    """The constants of `pull_bound`, at n = 10⁶ where they depend on it; `owner` is named where a parameter is bad."""
+    theorem = assumptions.covering_theorem(problem, policy, constants, owner)
+    known = assumptions.covered(policy)
+    arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
+    arms = arms_with_a_gap(problem, known)
+    if arm not in arms:
+        raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
+    try:
+        return lemma(theorem, known, arms[arm], constants, log_n)
+    except (OverflowError, ZeroDivisionError):
+        raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
 def outlasting(problem: Problem, policy: object) -> list[str]:
@@ -115,24 +120,10 @@ def outlasting(problem: Problem, policy: object) -> list[str]:
         return []
     found = []
     for k, a in arms_with_a_gap(problem, known).items():
-        spread = a.moments.spread(abs(a.rate - a.slope))
-        kept = max(121.0 * (FACTOR * spread / a.loss) ** 2, 3.5)
+        kept = max(121.0 * (FACTOR * a.own.spread(abs(a.own.rate - a.own.slope)) / a.loss) ** 2, 3.5)
         if kept > _printed(assumptions.HEAVY_TAILED, a, known.alpha).coefficient:
             found.append(problem.names[k])
     return found
-
-
-def _constants(owner: str, problem: Problem, policy: object, arm: int, constants: str, log_n: float) -> PullBound:
-    theorem = assumptions.covering_theorem(problem, policy, constants, owner)
-    known = assumptions.covered(policy)
-    arm = whole(owner, "arm", arm, at_least=0, below=len(problem))
-    arms = arms_with_a_gap(problem, known)
-    if arm not in arms:
-        raise NotCovered(f"the lemmas bound the pulls of arms with a gap, and {problem.names[arm]!r} is a best arm")
-    try:
-        return lemma(theorem, known, arms[arm], constants, log_n)
-    except (OverflowError, ZeroDivisionError):
-        raise NotCovered(f"the value of {owner} is too large for a floating-point number") from None
 
 
 def lemma(theorem: str, policy: Covered, arm: ArmConstants, constants: str, log_n: float) -> PullBound:
@@ -147,22 +138,18 @@ def arms_with_a_gap(problem: Problem, policy: Covered) -> dict[int, ArmConstants
     found, moments = rates(problem), problem.second_moments()
     cost_bound, reward_bound = (0.0, 0.0) if isinstance(policy, UCBM1) else (policy.cost_bound, policy.reward_bound)
     slope_bound = policy.slope_bound if isinstance(policy, UCBB2C) else 0.0
-    shown = (found.mean_cost, found.rate, found.slope, found.residual_variance, moments["var_cost"])
-    best = GaussianMoments(*(float(values[found.best]) for values in shown))
+    columns = (found.mean_cost, found.rate, found.slope, found.residual_variance, moments["var_cost"])
+    arms = [GaussianMoments(*map(float, values)) for values in zip(*columns, strict=True)]
     return {
         k: ArmConstants(
+            own=arms[k],
+            best=arms[found.best],
             gap=float(found.gap[k]),
-            mean_cost=float(found.mean_cost[k]),
-            rate=float(found.rate[k]),
-            slope=float(found.slope[k]),
-            residual_variance=float(found.residual_variance[k]),
             sigma2=float(found.sigma2[k]),
-            var_cost=float(moments["var_cost"][k]),
             var_reward=float(moments["var_reward"][k]),
             cost_bound=cost_bound,
             reward_bound=reward_bound,
             residual_bound=reward_bound + slope_bound * cost_bound,
-            best=best,
         )
         for k in suboptimal(problem)
     }
@@ -175,27 +162,27 @@ def _printed(theorem: str, a: ArmConstants, alpha: float) -> PullBound:
     if theorem == assumptions.GAUSSIAN:  # Lemma 2, second part
         return PullBound(11.0 * distinct, 12.0 * tail)
     if theorem == assumptions.HEAVY_TAILED:  # Lemma 3
-        stable = 135.0 * (a.var_cost / a.mean_cost**2) / _KAPPA**2
+        stable = 135.0 * (a.own.var_cost / a.own.mean_cost**2) / _KAPPA**2
         return PullBound(484.0 * STRETCH**2 * distinct + stable, 48.0 * tail)
     bounded = a.rate_bound / a.loss
     if theorem == assumptions.BOUNDED:  # Lemma 2, first part
-        return PullBound(42.0 * (distinct + bounded + a.cost_bound / a.mean_cost), 12.0 * tail)
-    flat = a.cost_bound**4 / a.var_cost**2
-    stable = 2.0 * a.cost_bound / a.mean_cost + 3.0 * a.var_cost / a.mean_cost**2
+        return PullBound(42.0 * (distinct + bounded + a.cost_bound / a.own.mean_cost), 12.0 * tail)
+    flat = a.cost_bound**4 / a.own.var_cost**2
+    stable = 2.0 * a.cost_bound / a.own.mean_cost + 3.0 * a.own.var_cost / a.own.mean_cost**2
     if theorem == assumptions.UNKNOWN_VARIANCES:  # the lemma of Appendix F
         return PullBound(21.0 * (flat + stable) + 42.0 * (distinct + bounded), 48.0 * tail)
-    learned = a.cost_bound * a.residual_bound / math.sqrt(a.var_cost) / a.loss  # the display of Appendix G
+    learned = a.cost_bound * a.residual_bound / math.sqrt(a.own.var_cost) / a.loss  # the display of Appendix G
     return PullBound(21.0 * (3.0 * flat + stable) + 42.0 * (distinct + bounded + learned), 64.0 * tail)
 
 
 def _proved(theorem: str, policy: Covered, a: ArmConstants, log_n: float) -> PullBound:
     """The constants of docs/errata.md: A, c_X and c_Z of the radii, and how many tail events a pull is charged with."""
-    weight = abs(a.rate - a.slope)
-    spread = a.moments.spread(weight)
+    weight = abs(a.own.rate - a.own.slope)
+    spread = a.own.spread(weight)
     match policy:
         case UCBB1() if theorem == assumptions.GAUSSIAN:
             level = policy.alpha * policy.chosen_factor
-            coefficient, constant = gaussian_pulls(a.moments, a.best, level, policy.factor, log_n)
+            coefficient, constant = gaussian_pulls(a.own, a.best, level, policy.factor, log_n)
             return PullBound(policy.chosen_factor * coefficient, constant)
         case UCBB1():
             linear, residual = 2.0 / 3.0 * a.cost_bound, 2.0 / 3.0 * (a.reward_bound + weight * a.cost_bound)
@@ -205,10 +192,10 @@ def _proved(theorem: str, policy: Covered, a: ArmConstants, log_n: float) -> Pul
             coefficient = max(_pulls(a, 121.0, 0.0, 0.0, spread, _reach(FACTOR)), 3.5)  # 3.5ℓ + 1 pulls fill the blocks
             return PullBound(coefficient, 2.0 + 2.0 * _summed(policy.alpha))
         case UCBB2():
-            spread = math.sqrt(a.var_reward) + a.rate * math.sqrt(a.var_cost)
+            spread = math.sqrt(a.var_reward) + a.own.rate * math.sqrt(a.own.var_cost)
             linear = 4.0 * a.rate_bound
         case UCBB2C():
-            spread = math.sqrt(2.0 * (a.residual_variance + weight**2 * a.var_cost))
+            spread = math.sqrt(2.0 * (a.own.residual_variance + weight**2 * a.own.var_cost))
             linear = (3.0 + _ROOT) * a.rate_bound + 6.0 * (a.residual_bound - a.reward_bound)
     reach = _reach(policy.factor, _ROOT if isinstance(policy, UCBB2C) else 1.0)
     coefficient = _pulls(a, 2.0, 4.0 * a.cost_bound, linear, spread, reach)
@@ -217,8 +204,8 @@ def _proved(theorem: str, policy: Covered, a: ArmConstants, log_n: float) -> Pul
 
 def _pulls(a: ArmConstants, variance: float, cost_linear: float, linear: float, spread: float, reach: float) -> float:
     """C of the module's formula, the radii being √(variance·Var·ℓ/s) + linear·ℓ/s and H the reach."""
-    stable = _TAU * a.mean_cost
-    judged = variance * a.var_cost / stable**2 + 2.0 * cost_linear / stable
+    stable = _TAU * a.own.mean_cost
+    judged = variance * a.own.var_cost / stable**2 + 2.0 * cost_linear / stable
     dropped = variance * (reach * spread / a.loss) ** 2 + 2.0 * reach * linear / a.loss
     return max(judged, dropped)
 

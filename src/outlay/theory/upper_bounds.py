@@ -5,6 +5,7 @@ From pulls to regret: the budget is nearly always spent within 2B/μ_* pulls (Ap
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from outlay.arms import LawMoments, Problem, support_of, tails_of
@@ -88,7 +89,8 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     log_n = math.log(budget) - math.log(least / 2.0)  # 2B may be too large
     terms = {}
     for k, arm in arms_with_a_gap(problem, known).items():
-        terms[problem.names[k]] = known.alpha * log_n * _coefficient(theorem, known, arm, constants, log_n)
+        coefficient = finite("upper_bound", partial(_coefficient, theorem, known, arm, constants, log_n))
+        terms[problem.names[k]] = known.alpha * log_n * coefficient
     return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
 
 
@@ -102,25 +104,20 @@ def _kl_rate(problem: Problem, policy: KLRate, budget: float) -> Bound:
     return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
 
 
-def _coefficient(theorem: str, policy: assumptions.Covered, arm: ArmConstants, constants: str, log_n: float) -> float:
-    """C_k."""
+def _coefficient(theorem: str, policy: assumptions.Covered, a: ArmConstants, constants: str, log_n: float) -> float:
+    """C_k, from the lemma or as Theorems 1, 4 and 5 print it."""
     if constants == "proved" or theorem == assumptions.HEAVY_TAILED:
-        return finite("upper_bound", lambda: arm.loss * lemma(theorem, policy, arm, constants, log_n).coefficient)
-    return finite("upper_bound", lambda: _printed(theorem, arm))
-
-
-def _printed(theorem: str, a: ArmConstants) -> float:
-    """C_k as Theorems 1, 4 and 5 print it."""
+        return a.loss * lemma(theorem, policy, a, constants, log_n).coefficient
     if theorem == assumptions.GAUSSIAN:
         return 11.0 * a.sigma2 / a.loss
     known = 42.0 * a.sigma2 / a.loss + 42.0 * a.rate_bound + 21.0 * a.cost_bound * a.gap
     if theorem == assumptions.BOUNDED:
         return known
-    flat = a.cost_bound**4 * a.loss / a.var_cost**2
-    variances = known + 21.0 * (flat + a.var_cost * a.gap / a.mean_cost)
+    flat = a.cost_bound**4 * a.loss / a.own.var_cost**2
+    variances = known + 21.0 * (flat + a.own.var_cost * a.gap / a.own.mean_cost)
     if theorem == assumptions.UNKNOWN_VARIANCES:
         return variances
-    return variances + 42.0 * (a.residual_bound * a.cost_bound / math.sqrt(a.var_cost) + flat)
+    return variances + 42.0 * (a.residual_bound * a.cost_bound / math.sqrt(a.own.var_cost) + flat)
 
 
 def horizon(problem: Problem, budget: float) -> int:
