@@ -1,16 +1,15 @@
 """advise(): from a log and a budget to what to run, and what to watch out for."""
 
-from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from outlay.advice import rehearsal as rehearsals
-from outlay.advice.answer import campaign_code, serving_code
+from outlay.advice.answer import campaign_code
 from outlay.advice.cautions import Judged, Known, cautions, chosen, contenders, judge
 from outlay.advice.comparison import PAIRS
-from outlay.advice.findings import Advice, ArmAdvice, Caution
+from outlay.advice.findings import Advice, Caution
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving, rehearsed, serve
 from outlay.advice.summary import FREE, OUT, TIME, Tallies, tally
@@ -18,13 +17,9 @@ from outlay.checks import real, whole
 from outlay.errors import BadFile, BadParameter, require
 from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
 from outlay.policies import Ration
-from outlay.policies.protocol import Policy
 from outlay.progress import progress
 from outlay.results import Floats
 from outlay.text import counted, number, shortened
-
-if TYPE_CHECKING:
-    pass
 
 
 def advise(
@@ -106,65 +101,49 @@ def advise(
     with np.errstate(over="ignore", invalid="ignore"):  # squares of rates near 1e300: nothing can be told of them
         judged = judge(tallies, confidence, seed)
     arms = judged.arms
-    if instance is not None and judged.instances is None and len(judged.priced) > 1:
+    if instance is not None and judged.ground.instances is None and len(judged.priced) > 1:
         raise BadFile(f"too few instances in the column {instance!r} of {where} have rows of every arm: leave it out")
     known = Known.of(arms, *bounds)
     rows_of = _priced(judged, tallies)
-    play = _Play(rows_of, budget, rehearse, runs, seed, workers)
-    made = _by_rate(arms, known, play, guarantee) if requests is None else _by_mix(judged, play, requests)
-    minded = _notes(tallies, play, made) + cautions(arms, judged.terms, tallies, budget, *bounds)
+    played = campaign = serving = None
+    if requests is None:
+        rest = [found for found in arms if found.verdict not in (OUT, FREE)]
+        play = partial(rehearsals.rehearse, budget=budget, seed=seed, workers=workers)
+        if rehearse and len(rows_of) > 1:
+            players = contenders([found for found in arms if found.name in rows_of], known)
+            played = play(rehearsals.problem_of(rows_of), players, runs=runs)
+        policy, reason = chosen(rest, known, played, guarantee)
+        names = [found.name for found in rest]
+        if played is not None and all(name in rows_of for name in names):
+            problem = rehearsals.problem_of({name: rows_of[name] for name in names})
+            campaign = play(problem, {"the campaign": policy}, runs=played.runs)
+    else:
+        shared = judged.terms.basis == PAIRS
+        with np.errstate(over="ignore", invalid="ignore"):
+            serving = serve(judged.priced, judged.ground.groups, judged.ground.bins, shared, budget, requests, seed)
+        if rehearse:
+            serving = rehearsed(serving, rows_of, budget, runs=runs, seed=seed, workers=workers)
+        policy, names = Ration(), serving.remaining
+        reason = "it shares the budget out among the requests and learns on the way which arms to mix"
+    minded = _notes(tallies, rows_of, budget, played, serving)
     return Advice(
-        where, cost, reward, tallies.rows, tallies.left_out, budget, confidence, arms, judged.terms, minded, *made
+        log=where,
+        cost_name=cost,
+        reward_name=reward,
+        rows=tallies.rows,
+        left_out=tallies.left_out,
+        budget=budget,
+        confidence=confidence,
+        arms=arms,
+        terms=judged.terms,
+        cautions=minded + cautions(arms, judged.terms, tallies, budget, *bounds),
+        rehearsal=played,
+        campaign=campaign,
+        policy=policy,
+        reason=reason,
+        code=campaign_code(names, budget, policy, requests),
+        serving=serving,
     )
-
-
-class _Play(NamedTuple):
-    rows: dict[str, Floats]  # of the arms that can be played
-    budget: float
-    wanted: bool
-    runs: int | None
-    seed: int
-    workers: int | None
-
-    def rehearse(self, names: Iterable[str], players: Mapping[str, Policy], runs: int | None) -> Rehearsal:
-        problem = rehearsals.problem_of({name: self.rows[name] for name in names})
-        return rehearsals.rehearse(problem, players, self.budget, runs=runs, seed=self.seed, workers=self.workers)
-
-
-class _Made(NamedTuple):
-    """The last fields of an advice."""
-
-    rehearsal: Rehearsal | None
-    campaign: Rehearsal | None
-    policy: Policy
-    reason: str
-    code: str
-    serving: Serving | None
-
-
-def _by_rate(arms: list[ArmAdvice], known: Known, play: _Play, guarantee: bool) -> _Made:
-    """With a budget alone: rehearse the policies, choose one for the arms that are left."""
-    rest = [found for found in arms if found.verdict not in (OUT, FREE)]
-    played = campaign = None
-    if play.wanted and len(play.rows) > 1:
-        players = contenders([found for found in arms if found.name in play.rows], known)
-        played = play.rehearse(play.rows, players, play.runs)
-    policy, reason = chosen(rest, known, played, guarantee)
-    names = [found.name for found in rest]
-    if played is not None and all(name in play.rows for name in names):
-        campaign = play.rehearse(names, {"the campaign": policy}, played.runs)
-    return _Made(played, campaign, policy, reason, campaign_code(names, play.budget, policy), None)
-
-
-def _by_mix(judged: Judged, play: _Play, requests: int) -> _Made:
-    """With requests beside the budget: the hull, and Ration rehearsed on the arms that may be on it."""
-    shared = judged.terms.basis == PAIRS
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = serve(judged.priced, judged.groups, judged.bins, shared, play.budget, requests, play.seed)
-    if play.wanted:
-        found = rehearsed(found, play.rows, play.budget, runs=play.runs, seed=play.seed, workers=play.workers)
-    reason = "it shares the budget out among the requests and learns on the way which arms to mix"
-    return _Made(None, None, Ration(), reason, serving_code(found.remaining, play.budget, requests), found)
 
 
 def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
@@ -173,26 +152,29 @@ def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
     Where every arm has each instance once, row i of every arm is about instance i, so that all policies meet the same
     instances in run i.
     """
-    if judged.instances is not None and judged.instances.once:
-        rows = {name: own[:, 1:].T for name, own in zip(judged.priced, judged.instances.sums, strict=True)}
+    instances = judged.ground.instances
+    if instances is not None and instances.once:
+        rows = {name: own[:, 1:].T for name, own in zip(judged.priced, instances.sums, strict=True)}
     else:
         rows = {name: tallies.arms[name].sample.rows()[:TIME] for name in judged.priced}
     return {name: kept for name, kept in rows.items() if kept[0].mean() > 0.0}
 
 
-def _notes(tallies: Tallies, play: _Play, made: _Made) -> list[Caution]:
+def _notes(
+    tallies: Tallies, rows_of: dict[str, Floats], budget: float, played: Rehearsal | None, serving: Serving | None
+) -> list[Caution]:
     """What was left out of the rehearsal."""
-    played, serving, notes = made.rehearsal, made.serving, []
+    notes: list[Caution] = []
     if played is None and (serving is None or not serving.rehearsal):
-        return []
-    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in play.rows.items()):
-        most = max(rows.shape[1] for rows in play.rows.values())
+        return notes
+    if any(rows.shape[1] < tallies.arms[name].sums.n for name, rows in rows_of.items()):
+        most = max(rows.shape[1] for rows in rows_of.values())
         notes.append(Caution("sample", f"The rehearsal draws from at most {most:,} rows per arm, chosen at random"))
     if serving is not None and serving.rehearsed_requests < serving.requests:
         served = f"{serving.rehearsed_requests:,} requests instead of {serving.requests:,}, which would take too long"
         notes.append(Caution("requests", f"The rehearsal serves {served}, with as much money for each"))
-    if played is not None and played.budget < play.budget:
-        spends = f"spends {number(played.budget)} instead of {number(play.budget)}, which would take too long"
+    if played is not None and played.budget < budget:
+        spends = f"spends {number(played.budget)} instead of {number(budget)}, which would take too long"
         more = "with more, every policy that learns comes closer to the best arm"
         notes.append(Caution("budget", f"The rehearsal {spends}; {more}"))
     if played is not None and played.runs < rehearsals.FEWEST_RUNS:

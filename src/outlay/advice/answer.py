@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.cautions import FEW, doubts
 from outlay.advice.comparison import MANY, PAIRS, TIMES
-from outlay.advice.findings import Advice, Caution, ComparisonTerms
+from outlay.advice.findings import Advice, ComparisonTerms
 from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
 from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
 from outlay.advice.summary import OPEN, OUT
@@ -197,7 +197,12 @@ def _with_requests(advice: Advice, serving: Serving) -> list[str]:
     found += [f"never, {counted(len(groups[NEVER]), 'arm')}"] if groups[NEVER] else []
     said.append(f"Part of the best mix for some budget: {'; '.join(found)} (bootstrap, 95%).")
     if serving.rehearsal:
-        said.append(_rehearsed(serving))
+        first, *others = serving.rehearsal
+        rest = [f"{one.label} {number(one.reward)}" for one in others]
+        share = f", {first.share:.1%} of what the best mix brings" * math.isfinite(first.share)
+        scale = f" with {serving.rehearsed_requests:,} requests" * (serving.rehearsed_requests < serving.requests)
+        earned = f"{first.label} earned {measured(first.reward, first.stderr)}{share}"
+        said.append(f"Rehearsed from scratch{scale}, {earned}{f'; {listed(rest)}' if rest else ''}.")
     left = counted(len(serving.remaining), "arm")
     return [*said, f"Run Ration() on {left}, those that are or may be on the hull: {advice.reason}."]
 
@@ -229,16 +234,6 @@ def _mix(mix: Mix, serving: Serving) -> str:
     return f"give {_percent(share)} of the requests to {name} and the others to {other}"
 
 
-def _rehearsed(serving: Serving) -> str:
-    first, *others = serving.rehearsal
-    rest = [f"{one.label} {number(one.reward)}" for one in others]
-    share = f", {first.share:.1%} of what the best mix brings" * math.isfinite(first.share)
-    scale = f" with {serving.rehearsed_requests:,} requests" * (serving.rehearsed_requests < serving.requests)
-    beside = f"; {listed(rest)}" if rest else ""
-    earned = measured(first.reward, first.stderr)
-    return f"Rehearsed from scratch{scale}, {first.label} earned {earned}{share}{beside}."
-
-
 def _percent(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.99 or share == 1.0 else f"{share:.1%}"
 
@@ -259,6 +254,7 @@ def unit(advice: Advice) -> str:
 def advice_tables(advice: Advice, width: int) -> "RenderableType":
     """Everything but the code, for `rich.print` on a terminal of `width` characters per line."""
     from rich.console import Group
+    from rich.table import Table as Grid
     from rich.text import Text
 
     parts: list[RenderableType] = []
@@ -269,23 +265,16 @@ def advice_tables(advice: Advice, width: int) -> "RenderableType":
         parts.append(arms_table(advice))
     if advice.rehearsal is not None:
         parts.append(policies_table(advice.rehearsal))
-    return Group(*parts, Text("What to watch out for", "bold"), _noted(advice.cautions, width))
-
-
-def _noted(cautions: Sequence[Caution], width: int) -> "RenderableType":
-    """What kind each caution is, beside its sentence; before it in few columns, so that no number breaks."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
+    parts.append(Text("What to watch out for", "bold"))
     if width < _NARROW:
-        return Group(*(Text.assemble((caution.kind, "bold"), f": {caution.sentence}") for caution in cautions))
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for caution in cautions:
-        grid.add_row(*map(Text, caution))
-    return grid
+        parts += [Text.assemble((caution.kind, "bold"), f": {caution.sentence}") for caution in advice.cautions]
+        return Group(*parts)
+    cautions = Grid.grid(padding=(0, 2))
+    cautions.add_column(no_wrap=True)
+    cautions.add_column(overflow="fold")
+    for caution in advice.cautions:
+        cautions.add_row(*map(Text, caution))
+    return Group(*parts, cautions)
 
 
 def heading(advice: Advice) -> str:
@@ -414,20 +403,14 @@ def served_table(serving: Serving) -> Table:
     )
 
 
-def campaign_code(arms: Sequence[str], budget: float, policy: Policy) -> str:
-    """Three lines that spend the budget, after two that import."""
-    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, policy=policies.{call(policy)})"
-    return "\n".join(["import outlay", "from outlay import policies", "", made, *_LOOP])
-
-
-def serving_code(arms: Sequence[str], budget: float, requests: int) -> str:
-    """The same with a number of requests: the campaign's policy is then Ration by itself."""
-    made = f"campaign = outlay.Campaign([{_names(arms)}], budget={budget!r}, requests={requests})"
-    return "\n".join(["import outlay", "", made, *_LOOP])
-
-
-def _names(arms: Sequence[str]) -> str:
-    return ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
+def campaign_code(arms: Sequence[str], budget: float, policy: Policy, requests: int | None) -> str:
+    """Three lines that spend the budget, after those that import; with requests the policy is Ration by itself."""
+    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
+    if requests is None:
+        imports, how = ["import outlay", "from outlay import policies"], f"policy=policies.{call(policy)}"
+    else:
+        imports, how = ["import outlay"], f"requests={requests}"
+    return "\n".join([*imports, "", f"campaign = outlay.Campaign([{names}], budget={budget!r}, {how})", *_LOOP])
 
 
 def call(policy: Policy, brief: bool = False) -> str:

@@ -70,23 +70,23 @@ SELECTION = (
 )
 
 
+class Ground(NamedTuple):
+    """On what the arms are compared."""
+
+    basis: str  # the whole log, equal times, or the same instances
+    groups: list[Groups]  # of each arm that is compared
+    bins: int  # of time, that groups are in
+    timing: Timing | None
+    instances: Instances | None
+
+
 class Judged(NamedTuple):
     """The arms and the terms, and what they rest on."""
 
     arms: list[ArmAdvice]
     terms: ComparisonTerms
     priced: list[str]  # the arms with a mean cost above 0, which were compared
-    groups: list[Groups]  # of each of those
-    bins: int  # of time, that groups are in
-    instances: Instances | None
-
-
-class _Ground(NamedTuple):  # on what the arms are compared
-    basis: str
-    groups: list[Groups]
-    bins: int
-    timing: Timing | None
-    instances: Instances | None
+    ground: Ground
 
 
 def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
@@ -145,15 +145,15 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
         Groups(np.column_stack([np.ones(samples[arm].shape[1]), *samples[arm][:TIME]]), parts[arm]) for arm in priced
     ]
     terms = _terms(tallies, ground, compared, [] if tallies.by_arm else by_part, seed)
-    return Judged(arms, terms, [names[arm] for arm in priced], ground.groups, ground.bins, ground.instances)
+    return Judged(arms, terms, [names[arm] for arm in priced], ground)
 
 
-def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], seed: int) -> _Ground:
+def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], seed: int) -> Ground:
     """The same instances where there are such; equal times where arms were used at different ones; else all rows."""
     rng = np.random.default_rng(seed)
     found = [tallies.arms[name] for name in priced]
     if (instances := instances_of(tallies, priced)) is not None and (instances.sums[..., 1].sum(axis=1) > 0.0).all():
-        return _Ground(PAIRS, merged_groups(instances.sums, rng), 1, None, instances)
+        return Ground(PAIRS, merged_groups(instances.sums, rng), 1, None, instances)
     timing = None
     if len(priced) > 1 and not tallies.by_arm:
         edges = _edges(found, samples, PARTS)
@@ -163,7 +163,7 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
         most = max(MOST, IN_BIN * bins)
         edges = _edges(found, samples, bins)
         groups = [groups_of(sample[:TIME], parts_of(sample[TIME], edges), rng, most) for sample in samples]
-        return _Ground(TIMES, groups, bins, timing, None)
+        return Ground(TIMES, groups, bins, timing, None)
     groups = []
     for tally in found:
         rows = tally.sample.rows()
@@ -172,7 +172,7 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
         else:  # of a long log, the groups that rows were dealt out to while it was read
             used = tally.spread[tally.spread[:, 0] > 0.0]
             groups.append(Groups(used, np.zeros(len(used), np.int64)))
-    return _Ground(WHOLE, groups, 1, timing, None)
+    return Ground(WHOLE, groups, 1, timing, None)
 
 
 def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
@@ -189,7 +189,7 @@ def _latest(pairs: Floats, confidence: float, lowest: float, highest: float) -> 
 
 
 def _terms(
-    tallies: Tallies, ground: _Ground, compared: Comparison, parts: Sequence[Groups], seed: int
+    tallies: Tallies, ground: Ground, compared: Comparison, parts: Sequence[Groups], seed: int
 ) -> ComparisonTerms:
     shared, instances, timing = ground.basis == PAIRS, ground.instances, ground.timing
     return ComparisonTerms(
