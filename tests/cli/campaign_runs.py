@@ -1,4 +1,4 @@
-"""Shared by tests of `outlay campaign`: running it in an empty folder, and what it printed."""
+"""Shared by tests of the command: running it in an empty folder, and what it printed."""
 
 import json
 import sqlite3
@@ -42,10 +42,9 @@ def misused(result: Result) -> str:
     return result.stderr
 
 
-def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
-    """Run `outlay campaign` in this folder."""
-    words = ["campaign", *map(str, arguments)]
-    return CliRunner().invoke(commands, words, prog_name="outlay", input=stdin)
+def ran(*arguments: object, stdin: str | bytes | None = None) -> Result:
+    """Run `outlay` in this folder."""
+    return CliRunner().invoke(commands, list(map(str, arguments)), prog_name="outlay", input=stdin)
 
 
 def events() -> int:

@@ -1,5 +1,6 @@
 """Shared by tests of the command line."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,17 @@ from outlay import Campaign
 
 
 @pytest.fixture
-def outlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> campaign_runs.Run:
-    """Run `outlay campaign` in an empty folder."""
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> campaign_runs.Run:
+    """Run `outlay` in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    return campaign_runs.ran
+
+
+@pytest.fixture
+def outlay(ask: campaign_runs.Run, monkeypatch: pytest.MonkeyPatch) -> campaign_runs.Run:
+    """Run `outlay campaign` in an empty folder."""
     monkeypatch.delenv("OUTLAY_STORE", raising=False)
-    return campaign_runs.run
+    return partial(ask, "campaign")
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,7 @@
 """The page and the folder of files."""
 
-import re
-from html.parser import HTMLParser
-
 import pytest
+from tests.html_page import Page, harmless
 
 import outlay
 from outlay import report
@@ -11,33 +9,6 @@ from outlay.errors import BadFile, BadParameter
 from outlay.report.curves import floor_of
 from outlay.report.page import FIGURES, PageFigure, page_figures, page_text, report_files
 from outlay.report.regret import regret_numbers
-
-
-class Page(HTMLParser):
-    """Collects tags, attributes and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-
-@pytest.mark.parametrize("value", ["x", None, 3])
-def test_what_is_no_result_is_refused(value, tmp_path):
-    with pytest.raises(BadParameter, match=r"^result of regret_table must be an outlay.Result; got "):
-        report.regret_table(value)
-    with pytest.raises(BadParameter, match=r"^result of write_page must be an outlay.Result; got "):
-        report.write_page(value, tmp_path / "page.html")
-    assert list(tmp_path.iterdir()) == []
 
 
 def page_of(result: outlay.Result) -> str:
@@ -69,19 +40,12 @@ def test_page_shows_each_figure_for_a_screen_and_for_a_phone(text, figures):
 
 def test_page_asks_for_nothing(text):
     """No script, no request; and a policy that forbids them."""
-    page = Page(text)
-    assert not re.search(r"(?i)<(script|link|img|iframe)|@import|url\((?!#)", text)
-    assert all(
-        not (value or "").startswith(("http", "//")) for name, value in page.attributes if name in ("src", "href")
-    )
+    page = harmless(text)
     assert "default-src 'none'; style-src 'unsafe-inline'" in [value for _, value in page.attributes]
 
 
 def test_page_escapes_names(nasty):
-    page = Page(page_of(nasty))
-    assert "script" not in page.tags
-    assert "img" not in page.tags
-    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    page = harmless(page_of(nasty))
     assert any(nasty.labels[0] in word for word in page.words)
     assert nasty.problem.names[0] in page.words
 
