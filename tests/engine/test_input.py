@@ -82,7 +82,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"requests": 5, "budgets": None, "budget": math.nan}, "budget of simulate must be a number > 0; got nan"),
     ({"budgets": math.inf}, "budgets of simulate must be a finite number > 0, unless requests is given; got inf"),
     ({"problem": FREE}, "of simulate must be a finite number > 0, unless requests is given; got 0.0"),
-    ({"problem": UNBOUNDED, "mode": "hard"}, "problem of simulate must be one whose costs are bounded where mode is 'h"),
+    ({"problem": UNBOUNDED, "mode": "hard"}, "problem of simulate must be one whose costs are bounded where mode is"),
     ({"mode": "soft"}, "mode of simulate must be one of until_exceeded, hard; got 'soft'"),
     ({"partial": "yes"}, "partial of simulate must be True or False; got 'yes'"),
 ]  # fmt: skip

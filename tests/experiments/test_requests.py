@@ -44,27 +44,6 @@ def test_without_a_word_on_policies_those_for_requests_play(write: Any, limits: 
     assert [player.name for player in experiment.players] == [*usual_policies(experiment.problem, requests=True)]
 
 
-@pytest.mark.parametrize(
-    ("limits", "sweep", "sentence"),
-    [
-        ("budgets = [5]\nrequests = 2.5", "", "requests of [experiment] must be a whole number ≥ 1, or None; got 2.5"),
-        ("budgets = [5, 9]\nrequests = [1, 2, 3]", "", "one for each of the 2 budgets"),
-        (
-            "budgets = [inf]",
-            "",
-            "budgets of [experiment] must be a finite number > 0, unless requests is given; got inf",
-        ),
-        ('budgets = [5]\nmode = "soft"', "", "mode of [experiment] must be one of until_exceeded, hard; got 'soft'"),
-        ("budgets = [5]", '[[sweep]]\nover = "budget_per_request"\nvalues = [1]', "must be in [experiment], or swept"),
-        ("budgets = [5]", '[[sweep]]\nover = "requests"\nvalues = [0.5]', "must be a whole number ≥ 1; got 0.5"),
-    ],
-)
-def test_mistakes_are_named(write: Any, limits: str, sweep: str, sentence: str) -> None:
-    with pytest.raises(BadFile) as caught:
-        points_of(load(write(text_of(limits, sweep))))
-    assert sentence in str(caught.value)
-
-
 def test_free_arms_need_requests(write: Any) -> None:
     assert len(points_of(load(write(text_of("budgets = [5]\nrequests = 20", arms=ARMS + SKIP))))) == 1
     with pytest.raises(BadFile, match="mean cost"):

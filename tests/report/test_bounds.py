@@ -119,26 +119,6 @@ def test_infinite_variances_leave_nothing():
         bounds_chart(wild, 1e4)
 
 
-@pytest.mark.parametrize(
-    "problem", [Problem([Gaussian(1, 1, 0.5, 0.5)]), Problem([Gaussian(1, 1, 0.5, 0.5), Constant(2, 2)])]
-)
-def test_best_arms_alone_cost_nothing(problem):
-    total = problem_bounds(problem, 1e4).total
-    assert total.lower == total.printed == total.pulls == 0
-    assert total.upper == {"UCBB1 ≤": 0, "UCBB1 printed": 0, "UCBM1 ≤": 0, "UCBM1 printed": 0}
-    if len(problem) == 1:
-        with pytest.raises(NotCovered, match="no bound to draw: all of them are 0"):
-            bounds_chart(problem, 1e4)
-    else:  # of two such arms one may be better
-        assert [line.label for line in bounds_chart(problem, 1e4).bounds] == [WORST_CASE]
-
-
-@pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
-def test_bad_budgets(budget):
-    with pytest.raises(BadParameter, match="budget of problem_bounds must be"):
-        problem_bounds(catalogue.load("G"), budget)
-
-
 def test_chart_is_the_bounds_at_every_budget():
     problem = catalogue.load("H")
     chart = bounds_chart(problem, 1e5)

@@ -1,14 +1,9 @@
-"""What a notebook shows: HTML that is a table, escaped, without a request; and progress without ipywidgets."""
+"""What a notebook shows: HTML that is a table, escaped."""
 
-import sys
-from types import SimpleNamespace
 from unittest.mock import Mock
 from xml.etree import ElementTree
 
-import pytest
-
 import outlay
-from outlay import progress
 from outlay.arms import Constant, Problem
 from outlay.errors import StoreError
 
@@ -53,34 +48,3 @@ def test_a_campaign_whose_store_is_gone(monkeypatch):
     assert campaign._repr_html_() is not None
     monkeypatch.setattr(campaign, "status", Mock(side_effect=StoreError("the server is away")))
     assert campaign._repr_html_() is None
-
-
-@pytest.fixture
-def notebook(monkeypatch):
-    """IPython as far as a bar needs it; what was displayed, in order."""
-    seen: list[str] = []
-    handle = SimpleNamespace(update=seen.append)
-
-    def display(html, display_id):
-        assert display_id
-        seen.append(html)
-        return handle
-
-    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None))
-    monkeypatch.setitem(sys.modules, "IPython", shell)
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, display=display))
-    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "_REFRESH_SECONDS", 0.0)
-    return seen
-
-
-def test_progress_in_a_notebook(notebook):
-    assert progress.in_notebook()
-    with progress.progress(8, None) as report:
-        report(0)
-        report(2)
-        report(8)
-    assert "0%" in notebook[0]
-    assert 'value="0.2500"' in notebook[1]
-    assert " left" in notebook[1]
-    assert notebook[-1] == ""  # gone at the end

@@ -1,6 +1,8 @@
 """The call that makes a result again."""
 
+import math
 import shlex
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from click.testing import CliRunner
 
 import outlay
 from outlay import load, simulate
-from outlay.arms import Empirical, Gaussian, Problem, catalogue
+from outlay.arms import Bernoulli, Empirical, Gaussian, Problem, catalogue
 from outlay.cli import commands
 from outlay.policies import UCBM1, Fixed, Policy, RoundRobin
 from outlay.report.page import python_call, shell_call
@@ -32,6 +34,10 @@ def test_the_call_makes_the_result_again():
     own = Problem([Gaussian(1.0, 0.1 + 0.2, 0.5, 0.5), Gaussian(2.0, 1 / 3, 0.5, 0.5)], names=["\\'''", "b"])
     for problem in (outlay.arms.catalogue.load("gaussian5"), own):
         assert same_again(outlay.simulate(problem, contenders, budgets=[7.0, 20 / 3 * 3], runs=2, seed=5))
+    coins = Problem([Bernoulli(0.4, 0.6), Bernoulli(0.9, 0.7)])
+    limited: list[dict[str, Any]] = [{"budgets": 9.0, "mode": "hard"}, {"budgets": math.inf, "requests": [20, 90]}]
+    for limits in (*limited, {"budgets": [25.0, 50.0], "requests": 200}):
+        assert same_again(simulate(coins, contenders, runs=2, **limits))
 
 
 def test_the_call_of_what_cannot_be_written_down(three, make):

@@ -11,7 +11,7 @@ import outlay
 from outlay import Problem, Result, arms, policies, report, theory
 from outlay.engine.limits import MODES
 from outlay.report.curves import bound_lines, ceiling_lines, floor_for, regret_chart
-from outlay.report.page import page_figures, page_text, python_call
+from outlay.report.page import page_figures, page_text
 from outlay.report.regret import regret_numbers
 from outlay.report.runs import shares
 from outlay.results import axis_of
@@ -101,14 +101,6 @@ def test_runs_are_below_0_as_the_page_says() -> None:
     alone = Problem([arms.Constant(1.0, 2.0)])
     played = [outlay.simulate(alone, policies.Fixed(0), 10.5, requests=99, mode=mode, runs=1) for mode in MODES]
     assert [result.run_regret().item() for result in played] == pytest.approx([-1.0, 1.0])
-
-
-def test_the_code_makes_the_result_again(over_budgets: Result, over_requests: Result) -> None:
-    hard = outlay.simulate(COINS, PLAYERS, [25.0], mode="hard", runs=3)
-    for result in (over_budgets, over_requests, hard):
-        space: dict[str, Any] = {}
-        exec(python_call(result), space)
-        assert space["result"] == result
 
 
 def test_files_keep_requests_and_mode(over_budgets: Result, over_requests: Result, tmp_path: Path) -> None:

@@ -48,14 +48,13 @@ def test_shares_and_earnings_are_pulls(two):
     np.testing.assert_allclose(earned.earned, earned.expected.sum(axis=1))  # constant rewards: what was expected came
 
 
-def test_many_arms_are_gathered(monkeypatch):
-    monkeypatch.setattr("outlay.report.runs.MOST_ARMS", 3)
+def test_many_arms_are_gathered():
     pulls = np.zeros((1, 1, 2, 9), np.int64)
     pulls[..., :] = [5, 0, 1, 9, 2, 3, 4, 8, 7]
     result = by_hand(pulls, names=[f"arm {k}" for k in range(9)], rewards=[1.0] * 8 + [3.0])
     found = grouping(result)
-    assert found.labels == ["arm 8", "arm 3", "arm 7", "6 more arms"]
-    np.testing.assert_array_equal(found.gathered(pulls[0, 0, 0].astype(float)), [7, 9, 8, 15])
+    assert found.labels == ["arm 8", "arm 0", "arm 3", "arm 5", "arm 6", "arm 7", "3 more arms"]
+    np.testing.assert_array_equal(found.gathered(pulls[0, 0, 0].astype(float)), [7, 5, 9, 3, 4, 8, 3])
 
 
 def test_curves_are_the_regret_frame_and_bounds_the_theory(three):
