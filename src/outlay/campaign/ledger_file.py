@@ -10,8 +10,8 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeGuard
@@ -52,16 +52,9 @@ def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default"
     """Write a campaign's events to a new file, or to one open in binary mode; return how many there are."""
     name = label("export_ledger", "name", name)
     with reading(store, "export_ledger") as connection:
-        lines = ((seq, at, _text(seq, body)) for seq, at, body, _ in queries.StoredCampaign(connection, name).lines())
+        lines = queries.StoredCampaign(connection, name).lines()
         with nullcontext(path) if _is_file(path) else _new_file(checked_path("export_ledger", path)) as file:
             return _write(file, name, lines)
-
-
-def _text(seq: int, body: object) -> str:
-    """The text of an event: SQLite keeps anything in any column."""
-    if not isinstance(body, str):
-        raise StoreError(f"event {seq} cannot be read: it is damaged")
-    return body
 
 
 def import_ledger(
@@ -78,8 +71,15 @@ def import_ledger(
     Events keep their numbers and times. Under the same name, exporting it again gives the same bytes.
     """
     given = chosen(policy)
-    with _old_file(path) as (file, title):
-        ledger = LedgerFile(file, title)
+    opened: AbstractContextManager[BinaryIO]
+    if _is_file(path):
+        opened, title = nullcontext(path), getattr(path, "name", "the file")
+    else:
+        title = checked_path("import_ledger", path)
+        with reading_file(title):
+            opened = title.open("rb")
+    with opened as file:
+        ledger = LedgerFile(file, str(title))
         name = label("import_ledger", "name", ledger.campaign if name is None else name)
         _add(store, name, ledger)
     return verify(store, name, given)
@@ -121,8 +121,8 @@ class _End(msgspec.Struct):
     head: str  # the hash of the last event
 
 
-def _write(file: BinaryIO, campaign: str, events: Iterator[tuple[int, int, str]]) -> int:
-    """Write the number, time and text of each event; return how many there were."""
+def _write(file: BinaryIO, campaign: str, events: Iterable[queries.Line]) -> int:
+    """Write the events, one a line; return how many there were."""
     digest, count, head = hashlib.sha256(), 0, NOTHING
 
     def put(line: msgspec.Struct) -> None:
@@ -131,7 +131,9 @@ def _write(file: BinaryIO, campaign: str, events: Iterator[tuple[int, int, str]]
         file.write(text)
 
     put(_Header("ledger", FORMAT, __version__, campaign))
-    for seq, at, body in events:
+    for seq, at, body, _ in events:
+        if not isinstance(body, str):  # SQLite keeps anything in any column
+            raise StoreError(f"event {seq} cannot be read: it is damaged")
         put(_Event(seq, at, msgspec.Raw(body.encode())))
         count, head = count + 1, link(head, seq, at, body)
     put(_End(count, digest.hexdigest(), head))
@@ -157,13 +159,13 @@ class LedgerFile:
         """What to raise where it cannot be used."""
         return BadFile(f"{self._title}: {reason}")
 
-    def records(self) -> Iterator[Record]:
-        """The events; after the last, the file is known to be whole."""
+    def records(self, name: str) -> Iterator[Record]:
+        """The events, which open a campaign of this name; after the last, the file is known to be whole."""
         count = 0
         while line := self._next():
             if not line.startswith(b'{"seq":'):
                 break
-            yield self._record(line)
+            yield self._record(line, name)
             count += 1
         else:
             raise self.bad("it was cut: its last line is missing")
@@ -187,12 +189,14 @@ class LedgerFile:
             raise self.bad("it was cut in the middle of a line" if self._line > 1 else "this is no ledger of outlay")
         return line
 
-    def _record(self, line: bytes) -> Record:
+    def _record(self, line: bytes, name: str) -> Record:
         parts = self._decoded(line, _Event, f"line {self._line} is no event")
         body = bytes(parts.event)
         event = self._decoded(body, None, f"line {self._line} is no event")
         if to_json(event).encode() != body:
             raise self.bad(f"line {self._line} says more than this version of outlay understands: upgrade it")
+        if isinstance(event, Opened):
+            event = msgspec.structs.replace(event, name=name)
         record = Record(parts.seq, parts.at, event, self._head)
         self._head = link(self._head, parts.seq, parts.at, body.decode())
         return record
@@ -214,12 +218,17 @@ def _add(store: str, name: str, ledger: LedgerFile) -> None:
         with translated_errors(engine), engine.begin() as connection:
             if name in queries.names(connection):
                 raise CampaignConflict(f"{where(engine)} has a campaign {name!r} already")
-            records = ledger.records()
-            while chunk := [_renamed(record, name) for record in islice(records, queries.CHUNK)]:
+            records = ledger.records(name)
+            while chunk := list(islice(records, queries.CHUNK)):
                 if state is not None and number is not None:
                     queries.load_pulls(connection, number, state, chunk)
                 for record in chunk:
-                    state = _folded(ledger, replay, state, record)
+                    try:
+                        state, doubt = replay.fold(state, record)
+                    except ValueError as error:
+                        raise ledger.bad(str(error)) from error
+                    if doubt:
+                        raise ledger.bad(doubt)
                 assert state is not None  # noqa: S101 (there was a record)
                 try:
                     number = queries.make(connection, state) if number is None else number
@@ -232,24 +241,6 @@ def _add(store: str, name: str, ledger: LedgerFile) -> None:
                 raise ledger.bad("there is no event in it")
     finally:
         engine.dispose()
-
-
-def _folded(ledger: LedgerFile, replay: Replay, state: State | None, record: Record) -> State:
-    try:
-        after, doubt = replay.fold(state, record)
-    except ValueError as error:
-        raise ledger.bad(str(error)) from error
-    if doubt:
-        raise ledger.bad(doubt)
-    return after
-
-
-def _renamed(record: Record, name: str) -> Record:
-    """An opening under the name that it has here."""
-    event = record.event
-    if not isinstance(event, Opened) or event.name == name:
-        return record
-    return msgspec.structs.replace(record, event=msgspec.structs.replace(event, name=name))
 
 
 def _is_file(path: str | Path | BinaryIO) -> TypeGuard[BinaryIO]:
@@ -273,16 +264,3 @@ def _new_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def _old_file(path: str | Path | BinaryIO) -> Iterator[tuple[BinaryIO, str]]:
-    """A file to read, with its name for messages."""
-    if _is_file(path):
-        yield path, str(getattr(path, "name", "the file"))
-        return
-    there = checked_path("import_ledger", path)
-    with reading_file(there):
-        file = there.open("rb")
-    with file:
-        yield file, str(there)
