@@ -271,21 +271,19 @@ def parsed(store: object, owner: str = "Campaign") -> URL:
     driver = None if url is None else _DRIVER_BY_NAME.get(url.drivername)
     if url is None or driver is None or not _clean(url):
         allowed = f"None or {_ALLOWED}" if owner == "Campaign" else _ALLOWED
-        raise BadParameter(owner, "store", allowed, without_password(store))
-    if driver != "sqlite":
-        if "@" in (url.host or ""):
-            allowed = "written with %40 for an @ in the password"
-            raise BadParameter(owner, "store", allowed, without_password(store))
+    elif driver != "sqlite" and "@" in (url.host or ""):
+        allowed = "written with %40 for an @ in the password"
+    elif driver != "sqlite":
         return url.set(drivername=driver)
-    if url.database in (None, "", ":memory:"):
+    elif url.database in (None, "", ":memory:"):
         allowed = "None for a campaign in memory, or sqlite:///FILE" if owner == "Campaign" else _ALLOWED
-        raise BadParameter(owner, "store", allowed, store)
-    if url.query:
+    elif url.query:
         allowed = f"sqlite:///FILE, without options ({', '.join(url.query)})"
-        raise BadParameter(owner, "store", allowed, without_password(store))
-    if url.host:
-        raise BadParameter(owner, "store", "sqlite:///FILE, with three slashes", without_password(store))
-    return url.set(drivername=driver)
+    elif url.host:
+        allowed = "sqlite:///FILE, with three slashes"
+    else:
+        return url.set(drivername=driver)
+    raise BadParameter(owner, "store", allowed, without_password(store))
 
 
 def without_password(store: object) -> object:
