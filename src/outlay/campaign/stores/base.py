@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -20,7 +21,8 @@ from outlay.policies.protocol import Policy
 FORKED = "a campaign cannot be used in a forked process: open it after forking"
 CATCHING_UP = 10  # of so much time that goes by, one part more while the wall clock is ahead
 Listener = Callable[[Sequence[Record]], None]
-_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # which counts the time that a laptop sleeps
+# A steady clock, which counts the time that a laptop sleeps, where there is such a one.
+_since_boot = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
@@ -163,10 +165,6 @@ def announce(campaign: str, listeners: Iterable[Listener], news: Sequence[Record
             logging.getLogger("outlay.campaign").exception("a listener of campaign %r failed", campaign)
 
 
-def _steady() -> int:
-    return time.clock_gettime_ns(_SINCE_BOOT)
-
-
 class Clock:
     """Microseconds since 1970 that never fall and never stand still, whatever is done to the wall clock.
 
@@ -180,7 +178,7 @@ class Clock:
     (1000, 1110, 1330)
     """
 
-    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = _steady) -> None:
+    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = _since_boot) -> None:
         self._wall, self._steady = wall, steady
         self._last = 0
         self._mark: int | None = None

@@ -8,6 +8,7 @@ from itertools import islice
 import msgspec
 
 from outlay.campaign.ledger.apply import apply
+from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Asked, Command, ExpirePulls, Open, Record
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import renewal
@@ -25,12 +26,7 @@ class MemoryLedger:
         self._process, self._closed = os.getpid(), False
         self._listeners: list[Listener] = []
         self._clock, self._policy = clock or Clock(), policy
-        done = run(None, [plain(opening)], self._clock.now(), policy)
-        for reply in done.replies:
-            if isinstance(reply, Exception):
-                raise reply
-        assert done.state is not None  # noqa: S101 (it was opened)
-        self._state, self._records = done.state, done.records
+        self._state, self._records, _ = step(None, plain(opening), self._clock.now(), policy)
 
     def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
@@ -58,7 +54,11 @@ class MemoryLedger:
             self._records += done.records
         except BaseException:
             del self._records[before:]
-            self._fold_anew()
+            state: State | None = None
+            for record in self._records:
+                state = apply(state, record, self._policy)
+            assert state is not None  # noqa: S101 (the first record opens)
+            self._state = state
             raise
         return done
 
@@ -106,11 +106,3 @@ class MemoryLedger:
         """Refuse a fork: the budget would be spent twice, and a thread that is gone may hold the lock."""
         if os.getpid() != self._process:
             raise StoreError(FORKED)
-
-    def _fold_anew(self) -> None:
-        """Compute the state again from the records."""
-        state: State | None = None
-        for record in self._records:
-            state = apply(state, record, self._policy)
-        assert state is not None  # noqa: S101 (the first record opens)
-        self._state = state
