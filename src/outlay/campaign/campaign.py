@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, cast, get_args
 
-from outlay.campaign import settings
+from outlay.campaign import settings, waiting
 from outlay.campaign.ledger import events as c
 from outlay.campaign.ledger.apply import stored_policy
 from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
@@ -30,18 +30,7 @@ from outlay.campaign.records import (
 )
 from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
-from outlay.campaign.waiting import (
-    Hook,
-    Hooks,
-    Step,
-    WaitQueue,
-    WithTimeout,
-    answers,
-    aperform,
-    log,
-    notifier_of,
-    perform,
-)
+from outlay.campaign.waiting import WithTimeout, log
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
@@ -244,7 +233,7 @@ class Campaign:
         pull of this campaign), the others are told, and the first refusal is raised. To tell all of them again is
         harmless.
         """
-        return cast("list[Receipt]", answers([*(yield from self._tell_each("tell_many", outcomes))]))
+        return cast("list[Receipt]", waiting.answers([*(yield from self._tell_each("tell_many", outcomes))]))
 
     @sync
     def tell_each(self, outcomes: Outcomes) -> Steps[list[Receipt | Exception]]:
@@ -369,7 +358,7 @@ class Campaign:
         else:
             source, rows = "log", settings.triples("warm_start", "samples", samples)
         parts: list[c.Command] = [*settings.warm_starts(self._ledger.state(), rows, key, source)]
-        return sum(answers(self._perform(parts))) if parts else 0
+        return sum(waiting.answers(self._perform(parts))) if parts else 0
 
     def disconnect(self) -> None:
         """Release the store; the campaign stays as it is, and can be opened again."""
@@ -438,7 +427,7 @@ class Campaign:
 
         return Rows(PullStatus, read)
 
-    def on(self, kind: str, hook: Hook) -> Callable[[], None]:
+    def on(self, kind: str, hook: waiting.Hook) -> Callable[[], None]:
         """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
 
         Args:
@@ -584,8 +573,8 @@ class Campaign:
 
     def _start(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
         """Open the ledger, and see that it is the one that was meant."""
-        self._notifier = notifier_of(store, name)
-        self._queue = WaitQueue(self._notifier)
+        self._notifier = waiting.notifier_of(store, name)
+        self._queue = waiting.WaitQueue(self._notifier)
         if store is None and opening is not None:
             self._ledger: Store = MemoryLedger(opening, given)
         else:
@@ -593,7 +582,7 @@ class Campaign:
 
             self._ledger = SqlLedger(store, name, opening, given)
         self._ledger.listen(self._notifier.hear)
-        self._hooks = Hooks(self._ledger, name, self._notifier)
+        self._hooks = waiting.Hooks(self._ledger, name, self._notifier)
         try:
             state = self._state = self._ledger.state()
             self._policy = stored_policy(state.terms) if given is None else given
@@ -615,8 +604,8 @@ class Campaign:
             said = "has a budget of %.15g: %s is no whole number of units of %s"
             log(logging.WARNING, self._state.name, said, unit.amount(units), given, unit.size)
 
-    def _perform(self, step: Step) -> Any:
-        return perform(self._ledger, self._state.name, step)
+    def _perform(self, step: waiting.Step) -> Any:
+        return waiting.perform(self._ledger, self._state.name, step)
 
-    async def _aperform(self, step: Step) -> Any:
-        return await aperform(self._ledger, self._state.name, step)
+    async def _aperform(self, step: waiting.Step) -> Any:
+        return await waiting.aperform(self._ledger, self._state.name, step)
