@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outlay.arms import Constant, Discrete, Gaussian, Problem
-from outlay.errors import BadParameter, NotCovered
+from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Pareto, Problem, Uniform
+from outlay.errors import BadParameter, NotCovered, OutlayError
+from outlay.policies import UCBB1, UCBB2, UCBB2C
 from outlay.theory import (
     Edge,
     Points,
     divergence,
+    expected_pulls,
     exponential_family,
     fluid,
+    fluid_loss,
+    fluid_regret,
     horizon,
     kl_inf,
     late_passage,
@@ -22,6 +26,7 @@ from outlay.theory import (
     median_rate_radius,
     optimal_policy,
     optimality,
+    pull_bound,
     rate_deviation,
     rates,
     regret_from_pulls,
@@ -83,6 +88,55 @@ def test_limits(function, given, name, bad, words, good):
         assert not str(error).endswith(f"must be {words}; got {good!r}")  # noqa: PT017
     except NotCovered:
         pass
+
+
+COINS = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)], names=["good", "bad"])
+SMOOTH = Problem([Bernoulli(0.5, 0.5), Uniform(0.0, 1.0, 0.0, 0.5)])
+NEGATIVE = Problem([Uniform(0.0, 2.0, -2.0, 0.0), Uniform(0.0, 1.0, -2.0, 0.0)])
+WILD = Problem([Pareto(1.0, 1.0, 1.5, 3.0), Gaussian(1.0, 0.5, 0.5, 0.5)], names=["wild", "tame"])
+STEPS = Problem([Constant(0.1, 0.3), Constant(0.4, 0.6), Constant(1.0, 0.9)])
+FREE = Problem([Constant(0.0, 0.2), Constant(0.5, 0.8), Constant(-0.2, 0.1)])
+BOUNDED = UCBB1(**COINS.second_moments(), cost_bound=1.0, reward_bound=1.0, alpha=2.5)
+
+
+def least(points: Any, shortfall: float, edge: Any) -> float:
+    return kl_inf(Points(*map(np.array, points)), shortfall, 1.5, Edge(*map(np.array, edge)))
+
+
+REFUSED: list[tuple[Callable[[], object], type[OutlayError], str]] = [
+    (lambda: fluid(STEPS, math.inf, math.inf), BadParameter, "requests of fluid must be finite where the budget is"),
+    (lambda: fluid(FREE, 1, math.inf), BadParameter, "requests of fluid must be finite where 'arm 2' refunds; got"),
+    (lambda: fluid_loss(STEPS, 1e308, 1e-308), BadParameter, "budget of fluid must be small enough that"),
+    (lambda: fluid_regret(STEPS, 1, 9, [1, -2, 3]), BadParameter, "pulls of fluid_regret must be finite numbers ≥"),
+    (lambda: fluid_regret(STEPS, 1, 5, [1, 2, 3]), BadParameter, "pulls of fluid_regret must be no more in all than"),
+    (lambda: fluid_regret(STEPS, 1, 6, [1, 2, 3], [1]), BadParameter, "cost of fluid_regret must be finite numbers,"),
+    (lambda: lower_bound(COINS, requests=10), BadParameter, "budget of lower_bound must be a number where there are"),
+    (lambda: lower_bound(COINS, budget=math.inf, requests=math.inf), BadParameter, "requests of lower_bound must be"),
+    (lambda: lower_bound(COINS, budget=1.0, requests=10, sharp=False), BadParameter, "sharp of lower_bound must be"),
+    (lambda: lower_bound(WILD), NotCovered, "no lower bound: it is for arms of finite variances, and arm 'wild' has"),
+    (lambda: least(([1.0], [1.0], [0.5]), 0.1, ([1.0], [2.0])), BadParameter, "probabilities of kl_inf must be ≥ 0,"),
+    (lambda: least(([1.0] * 2, [1.0, 0.0], [1.5, -0.5]), 0.1, ([1.0], [2.0])), BadParameter, "probabilities of"),
+    (lambda: least(([1.0] * 2, [1.0], [1.0]), 0.1, ([1.0], [2.0])), BadParameter, "points and edge of kl_inf must"),
+    (lambda: least(([1.0], [1.0], [1.0]), 0.1, ([1.0], [2.0, 3.0])), BadParameter, "points and edge of kl_inf must"),
+    (lambda: upper_bound(COINS, BOUNDED, 0.25), NotCovered, "the theorems need a budget above half of the smallest"),
+    (lambda: upper_bound(COINS, BOUNDED, 10, "best"), BadParameter, "constants of upper_bound must be 'printed' or"),
+    (lambda: upper_bound(COINS, UCBB2(1e100, 1.0), 1e3), NotCovered, "the value of upper_bound is too large for a"),
+    (lambda: pull_bound(COINS, BOUNDED, 0, 1000), NotCovered, "the lemmas bound the pulls of arms with a gap, and"),
+    (lambda: pull_bound(COINS, UCBB2C(1, 1, 0), 1, 9, "proved"), NotCovered, "the proof for UCBB2C needs"),
+    (lambda: pull_bound(SMOOTH, UCBB2C(1, 1, 1), 1, 9, "proved"), NotCovered, "the proof for UCBB2C needs costs of"),
+    (lambda: regret_from_pulls(NEGATIVE, [0, 1], 100, 3, 0.25, 0), NotCovered, "Proposition 4 needs a best rate r*"),
+    (lambda: regret_from_pulls(COINS, [0, 1], 0.2, 3, 0.25, 0), NotCovered, "Proposition 4 needs a budget above"),
+    (lambda: regret_from_pulls(COINS, [1], 10, 3, 0.25, 0), BadParameter, "pulls of regret_from_pulls must be 2"),
+    (lambda: expected_pulls(Constant(1e-300, 0.5), 1e308), BadParameter, "budget of expected_pulls must be ≤ 1e+300"),
+    (lambda: expected_pulls(Uniform(-2, 1, 0, 1), 10), BadParameter, "the mean cost of the law of expected_pulls"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "sentence"), REFUSED, ids=[row[2] for row in REFUSED])
+def test_what_is_refused(call, error, sentence):
+    with pytest.raises(error) as refused:
+        call()
+    assert str(refused.value).startswith(sentence)
 
 
 @pytest.mark.parametrize("function", [rates, optimality, lower_bound, horizon, regret_from_pulls, fluid, upper_bound])
