@@ -62,24 +62,39 @@ def blank(arms: int) -> slow.History:
     return [[] for _ in range(arms)]
 
 
-def check_twin(policy: Any, twin: Callable[[slow.History, float], set[int]], seed: int) -> None:
-    """Play, and compare each choice with that of the twin."""
-    for table in tables(seed, pulls=200):
+Twin = Callable[[slow.History, float, np.random.Generator], set[int]]  # of what was spent and equal random numbers
+
+
+def check_twin(policy: Any, twin: Twin, seed: int, pulls: int = 200, budget: float = math.inf) -> int:
+    """Play, and compare each choice with that of the twin; how many there were."""
+    compared = 0
+    for table in tables(seed, pulls):
         memory, history, spent = memory_of(policy, 4), blank(4), 0.0
-        rng = np.random.default_rng(seed)
-        for n in range(len(table)):
+        rng, others = np.random.default_rng(seed), np.random.default_rng(seed)
+        for n in range(pulls):
             arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
-            assert arm in twin(history, spent), n
+            assert arm in twin(history, spent, others), n
             memory.observe(arm, *table[n, arm].tolist())
             history[arm].append(tuple(table[n, arm].tolist()))
             spent += float(table[n, arm, 0])
+            compared += 1
+            if spent > budget:
+                break
+    return compared
 
 
-def test_deterministic_choices_equal_the_slow_twins() -> None:
+TWINS: list[tuple[Any, Twin]] = [
+    (b.EpsilonFirst(0.3, budget=50.0), lambda h, spent, _: slow.epsilon_first(h, spent, 50.0, 0.3)),
+    (b.UCBBV2(1.5, 2.0), lambda h, *_: slow.ucb_bv2(h, 1.5, 2.0)),
+    (b.PDBwK(1.5, 2.0, factor=0.1, budget=90.0), lambda h, *_: slow.pd_bwk(h, 90.0, 0.1, 1.5, 2.0)),
+    (b.BGreedy(2.0), lambda h, _, rng: slow.b_greedy(h, 2.0, rng.random)),
+]
+
+
+@pytest.mark.parametrize(("policy", "twin"), TWINS, ids=[repr(policy) for policy, _ in TWINS])
+def test_choices_equal_the_slow_twins(policy: Any, twin: Twin) -> None:
     for seed in range(3):
-        check_twin(b.EpsilonFirst(0.3, budget=50.0), lambda h, spent: slow.epsilon_first(h, spent, 50.0, 0.3), seed)
-        check_twin(b.UCBBV2(1.5, 2.0), lambda h, _: slow.ucb_bv2(h, 1.5, 2.0), seed)
-        check_twin(b.PDBwK(1.5, 2.0, factor=0.1, budget=90.0), lambda h, _: slow.pd_bwk(h, 90.0, 0.1, 1.5, 2.0), seed)
+        check_twin(policy, twin, seed)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +121,6 @@ def test_arms_are_opened_as_by_the_slow_twin(
         history[arm].append(pair)
         seen[arm] += 1
     assert abs((seen > 0).sum() - min(arms, limit(pulls))) <= 1
-
-
-def test_b_greedy_equals_the_slow_twin() -> None:
-    for seed in range(3):
-        for table in tables(seed, pulls=200):
-            policy, memory, history = b.BGreedy(2.0), Moments.empty(4), blank(4)
-            rng, twin = np.random.default_rng(seed), np.random.default_rng(seed)
-            for n in range(len(table)):
-                arm = policy.choose(memory, Now(n, log_of(n), 0.0), rng)
-                assert arm in slow.b_greedy(history, 2.0, twin.random)
-                memory.observe(arm, *table[n, arm].tolist())
-                history[arm].append(tuple(table[n, arm].tolist()))
 
 
 @pytest.mark.parametrize("bounds", [(1.0, 1.0), (1.5, 2.0)])

@@ -9,12 +9,11 @@ import pytest
 from scipy.optimize import linprog
 from tests.policies.baselines import slow
 from tests.policies.baselines.examples import some
-from tests.policies.baselines.test_choices import assert_compiled_runs_equal_interpreted_ones, blank, tables
+from tests.policies.baselines.test_choices import assert_compiled_runs_equal_interpreted_ones, check_twin, tables
 
 from outlay.formulas.argmax import log_of
 from outlay.policies import Now
 from outlay.policies import baselines as b
-from outlay.policies.protocol import memory_of
 
 LIMITS: dict[str, Any] = {"budget": 60.0, "requests": 150}
 EVERY: list[Any] = [
@@ -62,27 +61,15 @@ def optimistic(samples: slow.Samples, everything: slow.Samples, n: int) -> float
     ids=lambda given: type(given).__name__,
 )
 def test_choices_are_of_the_mix_of_a_linear_program(policy: Any, value: Value, turns: int | None) -> None:
-    of = 0
-    for seed in range(1):
-        for table in tables(seed, pulls=150):
-            memory, history, spent = memory_of(policy, 4), blank(4), 0.0
-            rng = np.random.default_rng(seed)
-            for n in range(150):
-                arm = policy.choose(memory, Now(n, log_of(n), spent), rng)
-                explores = n < turns if turns else n < 4 or (n < 0.2 * 150 and spent < 0.2 * 60)
-                if explores:
-                    assert arm == n % 4
-                else:
-                    everything = [pair for samples in history for pair in samples]
-                    points = [(float(np.mean(s, axis=0)[0]), value(s, everything, n)) for s in history]
-                    assert arm in of_the_mix(points, (60 - spent) / (150 - n)), n
-                    of += 1
-                memory.observe(arm, *table[n, arm].tolist())
-                history[arm].append(tuple(table[n, arm].tolist()))
-                spent += float(table[n, arm, 0])
-                if spent > 60:
-                    break
-    assert of > 150
+    def twin(history: slow.History, spent: float, rng: np.random.Generator) -> set[int]:
+        n = sum(map(len, history))
+        if n < turns if turns else n < 4 or (n < 0.2 * 150 and spent < 0.2 * 60):
+            return {n % 4}
+        everything = [pair for samples in history for pair in samples]
+        points = [(float(np.mean(s, axis=0)[0]), value(s, everything, n)) for s in history]
+        return of_the_mix(points, (60 - spent) / (150 - n))
+
+    assert check_twin(policy, twin, seed=0, pulls=150, budget=60.0) > 250
 
 
 def test_the_mix_uses_up_both() -> None:
@@ -113,20 +100,13 @@ def test_thompson_draws_with_the_deviation_it_says() -> None:
 
 
 def test_primal_dual_equals_the_slow_twin() -> None:
-    policy = b.PDBwKRequests(**LIMITS, cost_bound=1.5, reward_bound=2.0)
     for seed in range(3):
-        for table in tables(seed, pulls=150):
-            memory, history, spent = memory_of(policy, 4), blank(4), 0.0
-            for n in range(150):
-                arm = policy.choose(memory, Now(n, log_of(n), spent), np.random.default_rng(0))
-                assert arm in primal_dual(history, spent, n), n
-                memory.observe(arm, *table[n, arm].tolist())
-                history[arm].append(tuple(table[n, arm].tolist()))
-                spent += float(table[n, arm, 0])
+        check_twin(b.PDBwKRequests(**LIMITS, cost_bound=1.5, reward_bound=2.0), primal_dual, seed, pulls=150)
 
 
-def primal_dual(history: slow.History, spent: float, n: int) -> set[int]:
+def primal_dual(history: slow.History, spent: float, rng: np.random.Generator) -> set[int]:
     """B = 60, N = 150, bounds 1.5 and 2: 40 units of each, of which a request uses 40/150."""
+    n = sum(map(len, history))
     level, growth, scores = math.log(2 * 4 * 150), 1 + math.sqrt(math.log(2) / 40), []
     for samples in history:
         if not samples:
