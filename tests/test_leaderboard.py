@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from benchmarks.leaderboard import __main__ as command
-from benchmarks.leaderboard import cells, play, real, tables
+from benchmarks.leaderboard import cells, play, tables
 from benchmarks.leaderboard.cells import rows_of
 from benchmarks.leaderboard.contenders import Contender, always
-from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Setting
@@ -18,7 +16,6 @@ from benchmarks.leaderboard.store import Setting
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli, Constant
 from outlay.policies import Fixed, RoundRobin
-from outlay.policies.baselines import EpsilonFirst, Greedy
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
 PLAYERS = {"RoundRobin": Contender("nothing", always(RoundRobin())), "Worst": Contender("nothing", always(Fixed(1)))}
@@ -83,43 +80,6 @@ def test_the_command_from_end_to_end(
     command.main([*where, "--page", str(page)])
     assert page.read_text() == text
     assert counted == ["RoundRobin", "Worst"]
-
-
-def test_a_log_becomes_a_problem_of_pairs(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("arm,instance,cost,reward\nb,x#1,2,1\na,x#1,1,0\nb,x#2,4,3\na,w#1,3,1\n")
-    log = real.read_log(path)
-    problem = real.from_log(log)
-    assert problem.names == ("a", "b")
-    assert problem.mean_costs.tolist() == [2.0, 3.0]
-    assert problem.second_moments()["cov"].tolist() == [0.5, 1.0]
-    parts = [real.half(log, which) for which in real.HALVES]
-    assert pd.concat(parts).sort_index().equals(log)
-    assert [sorted(set(part["instance"])) for part in parts] == [["w#1"], ["x#1", "x#2"]]
-
-
-FEW = Drawn("uniform", 4)
-PER_ARM = Setting((1.0, 5.0), runs=45, seed=3)
-OF_MANY = {
-    "Greedy": Contender("nothing", always(Greedy()), many=True),
-    "RoundRobin": Contender("nothing", always(RoundRobin()), many=True),
-}
-
-
-@pytest.mark.interpreted
-def test_every_run_is_on_its_own_problem_and_told_the_budget(tmp_path: Path) -> None:
-    setting = PER_ARM._replace(runs=3)
-    players = OF_MANY | {"EpsilonFirst": Contender("budget", always(EpsilonFirst(0.5)))}
-    played = play.play_all(play.jobs_of(FEW, players, setting), tmp_path, print)
-    assert [each.job.label for each in played] == ["Greedy", "RoundRobin", "EpsilonFirst"]
-    policies: list[Any] = [Greedy(), RoundRobin(), EpsilonFirst(0.5)]
-    for each, policy in zip(played, policies, strict=True):
-        for run in range(3):
-            problem, seed = FEW.draw(3, run)
-            budgets = problem.mean_costs.sum() * np.array([1.0, 5.0])
-            pulls = simulate(problem, policy, budgets, runs=1, seed=seed).pulls[0, 0]
-            regret = pulls @ (problem.mean_costs * problem.gaps)
-            assert each.kept.regret[run] == pytest.approx(100.0 * regret / (problem.rates.max() * budgets))
 
 
 PAIR = Problem([Constant(0.5, 0.5), Constant(2.0, 1.0)])

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 from tests.beliefs.compiled import compiled
 
-from outlay.beliefs import Belief, Moments, residual_variance, slope
+from outlay.beliefs import Belief, Moments
 
 NUMBERS = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-6 else 0.0)  # squares must not underflow
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=60)
@@ -123,12 +123,3 @@ def test_beliefs_hold_plain_python_numbers() -> None:
     memory.observe(0, np.float64(1.0), np.float64(2.0))
     assert [type(v) for v in memory.belief(0)] == [int, int, float, float, float, float, float]
     assert memory.full() is False
-
-
-def test_slope_and_residual_variance() -> None:
-    belief = Belief(0, 10, 1.0, 1.0, 4.0, 9.0, -3.0)
-    assert slope(belief) == -0.75
-    assert residual_variance(belief) == 9.0 - 0.75 * 0.75 * 4.0
-    assert slope(belief._replace(var_cost=0.0)) == 0.0
-    assert residual_variance(belief._replace(var_cost=0.0)) == 9.0
-    assert residual_variance(belief._replace(cov=6.0000001)) == 0.0

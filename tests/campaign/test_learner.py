@@ -278,24 +278,6 @@ def test_how_arms_are_listed_does_not_matter() -> None:
         assert uniform([named.count(name) for name in NAMES])
 
 
-def test_an_added_arm_takes_a_random_place_among_the_unopened() -> None:
-    """Of five places, two arms being open: false-alarm rate 1e-6. The others keep their order."""
-    places = []
-    for seed in range(500):
-        learner = Learner(THRIFTY, 6, 100.0)
-        learner.shuffle(EventRandom(seed, ORDER))
-        for arm in learner.memory.order[:2].tolist():
-            learner.observe(arm, 1.0, 1.0, EventRandom(seed, 2))
-        before = learner.memory.order.tolist()
-        learner.widen(EventRandom(seed, 9))
-        after = learner.memory.order.tolist()
-        places.append(after.index(6))
-        assert [arm for arm in after if arm != 6] == before
-        assert learner.memory.place[learner.memory.order].tolist() == list(range(7))
-    assert set(places) == {2, 3, 4, 5, 6}
-    assert uniform(np.bincount(places)[2:])
-
-
 def test_samples_from_elsewhere_leave_the_budget_as_it_is() -> None:
     """They cost more than the budget, and yet arms are opened."""
     told_campaign = Campaign(NAMES, 30.0, THRIFTY)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from outlay import Campaign
-from outlay.campaign import campaigns, export_ledger, import_ledger, verify
+from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import windows
 from outlay.campaign.ledger.decide import step
@@ -123,23 +123,6 @@ def test_a_fallback_is_outside_the_budget() -> None:
     assert sum(arm.spent for arm in status.arms) == 12
     campaign.set_budget(9)
     assert asked(campaign).arm == "large"
-
-
-def test_an_archived_campaign_is_put_away_and_comes_back(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign({"a": 1}, 5, "Frugal", store, name="old") as campaign:
-        pull = asked(campaign)
-        campaign.archive()
-        campaign.archive()
-        assert campaign.ask() is None
-        assert (campaign.status().phase, campaign.status().archived) == ("draining", True)
-        pull.tell(cost=1, reward=1)
-        assert [each.name for each in campaigns(store)] == []
-        assert [each.name for each in campaigns(store, archived=True)] == ["old"]
-        campaign.restore()
-        assert campaign.ask() is not None
-        assert [entry.kind for entry in campaign.history()].count("archived") == 1
-    assert verify(store, "old").ok
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])

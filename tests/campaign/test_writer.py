@@ -18,8 +18,7 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.events import Asked, Told
 from outlay.campaign.stores import sqlite, transaction
 from outlay.campaign.stores.transaction import queue_depth
-from outlay.campaign.stores.writer import MOST_WAITING
-from outlay.errors import QueueFull, StoreError
+from outlay.errors import StoreError
 from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
 from tests.campaign.worker import TERMS, together
@@ -125,22 +124,6 @@ def test_a_file_that_is_taken_away(tmp_path: Path, store: str, instead: str | No
     with Campaign(**TERMS, store=store) as anew:
         anew.ask()
     assert len(checked(store)) == 2
-
-
-def test_ten_thousand_wait_and_no_more(store: str) -> None:
-    async def crowd(campaign: Campaign) -> None:
-        with blocked(store):
-            pauses = [asyncio.create_task(campaign.apause()) for _ in range(MOST_WAITING)]
-            await asyncio.sleep(0)
-            with pytest.raises(QueueFull, match="10000 commands wait"):
-                await campaign.aask()
-        await asyncio.gather(*pauses)
-
-    with Campaign(**TERMS, store=store) as campaign:
-        asyncio.run(crowd(campaign))
-        campaign.resume()
-        assert campaign.ask() is not None
-    assert len(checked(store)) == 4
 
 
 BROKEN = threading.Event()

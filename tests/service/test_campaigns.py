@@ -4,7 +4,6 @@ import asyncio
 import csv
 import io
 import json
-import re
 from typing import Any
 
 import httpx2
@@ -13,7 +12,6 @@ from starlette.testclient import TestClient
 
 from outlay.campaign import import_ledger, verify
 from outlay.service import document
-from outlay.service.openapi import DECIMAL
 from tests.service.conftest import POLICY, calling
 
 SPRING = "/v1/campaigns/spring"
@@ -151,19 +149,6 @@ def test_events_and_files_to_take_away(client: TestClient, store: str) -> None:
     assert import_ledger(store, io.BytesIO(ledger), "copy").ok
 
 
-def test_what_the_dashboard_draws(client: TestClient) -> None:
-    pull = ask(client)
-    client.post(f"{SPRING}/tell", json={"pull": pull["pull"], "cost": 1.5, "reward": 1})
-    ask(client)
-    view = client.get(f"{SPRING}/view").json()
-    assert view["campaign"]["spent"] == 1.5
-    assert [left for _, left, _ in view["burn"]] == [10, 8.5]
-    assert len(view["under_way"]) == 1
-    assert view["events"][0]["kind"] == "asked"
-    assert view["learning"] is None  # after one pull nothing can be said
-    assert view["counts"]["overrun"] == (1 if pull["reserved"] < 1.5 else 0)
-
-
 @pytest.mark.parametrize(
     ("body", "kind", "said"),
     [
@@ -269,15 +254,6 @@ def test_hostile_names_stay_text(client: TestClient) -> None:
     assert client.post("/v1/campaigns", json=new).json()["name"] == name
     assert client.post("/v1/campaigns", json={**new, "name": "a\nb"}).status_code == 422
     assert client.get("/metrics").status_code == 200
-
-
-def test_money_may_be_a_number_or_a_string() -> None:
-    cost = document()["components"]["schemas"]["TellBody"]["properties"]["cost"]
-    assert [each["type"] for each in cost["anyOf"]] == ["number", "string"]
-    for good in ("1", "-0.5", "+.5", "1e-9", "10."):
-        assert re.search(DECIMAL, good)
-    for bad in ("", ".", "NaN", "Infinity", "1,5", "0x1", "1e"):
-        assert not re.search(DECIMAL, bad)
 
 
 def test_it_is_served(client: TestClient) -> None:
