@@ -546,9 +546,8 @@ def path_of(campaign: str, *parts: object) -> str:
 
 
 def _asked(key: str | None, ttl: float | None, tags: Iterable[str], metadata: Mapping[str, Any] | None) -> Json:
-    body: Json = {"key": key or uuid.uuid4().hex, "tags": list(tags)}
-    body |= {} if ttl is None else {"ttl": ttl}
-    return body if metadata is None else body | {"metadata": dict(metadata)}
+    known = None if metadata is None else dict(metadata)
+    return {"key": key or uuid.uuid4().hex, "ttl": ttl, "tags": list(tags), "metadata": known}
 
 
 def _outcome(owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:

@@ -17,7 +17,7 @@ from outlay.cli import campaign_view as view
 from outlay.cli.analysis import advise, bounds, policies, problems, report
 from outlay.cli.campaign_verbs import campaign
 from outlay.cli.compare import compare
-from outlay.cli.options import AskedWrongly, Failure, Interrupted, Summaries, in_options
+from outlay.cli.options import AskedWrongly, Failure, Interrupted, Summaries, complain, in_options
 from outlay.cli.service import demo_service, keys, migrate, serve
 from outlay.errors import BadParameter, InterpretedWarning, OutlayError, needed
 
@@ -71,7 +71,7 @@ def warned(
 ) -> None:
     """A warning of ours as one line, like an error; one of others as Python shows it."""
     if issubclass(category, InterpretedWarning):
-        click.echo(f"outlay: {' '.join(str(message).split())}", err=True)
+        complain(message)
     else:
         (file or sys.stderr).write(warnings.formatwarning(message, category, filename, lineno, line))
 

@@ -2,6 +2,7 @@
 
 import io
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -193,7 +194,6 @@ def _frame(view: CampaignView, width: int, chart: int, pulls: int, events: int) 
 
 
 def _chart(burn: Sequence[Balance], width: int, height: int) -> Iterable[Text]:
-    """The money left over time."""
     if len(burn) < 2 or burn[0].at == burn[-1].at:
         yield Text("nothing spent yet", style="dim")
         return
@@ -217,15 +217,10 @@ def left_over_time(burn: Sequence[Balance], columns: int) -> list[float]:
     >>> left_over_time([Balance(at[0], 9.0), Balance(at[1], 5.0), Balance(at[2], 1.0)], 4)
     [9.0, 5.0, 5.0, 1.0]
     """
-    start, span = burn[0].at, burn[-1].at - burn[0].at
-    found, point = [], 0
-    for column in range(1, columns + 1):
-        end = start + span * column / columns
-        while point + 1 < len(burn) and burn[point + 1].at <= end:
-            point += 1
-        found.append(burn[point].left)
-    found[-1] = burn[-1].left
-    return found
+    times = [point.at for point in burn]
+    start, span = times[0], times[-1] - times[0]
+    ends = [start + span * column / columns for column in range(1, columns)]
+    return [*(burn[bisect_right(times, end) - 1].left for end in ends), burn[-1].left]
 
 
 def _under_way(pulls: Sequence[PullStatus], status: Status) -> RenderableType:

@@ -243,15 +243,7 @@ def new(
 @click.option("--tag", "tags", multiple=True, help="A word to find the pull by, see `pulls`; repeatable.")
 @click.option("--metadata", type=json_of, metavar="JSON", help="A small JSON object that is kept with the pull.")
 @click.pass_context
-def ask(
-    ctx: click.Context,
-    campaign: "Campaign",
-    n: int | None,
-    key: str | None,
-    ttl: float | None,
-    tags: tuple[str, ...],
-    metadata: Any,
-) -> None:
+def ask(ctx: click.Context, /, campaign: "Campaign", n: int | None, **wanted: Any) -> None:
     """Name the arm to use next, and set money aside for it.
 
     Prints {"pull", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
@@ -259,10 +251,7 @@ def ask(
     """
     pulls: Sequence[object]
     try:
-        if n is None:
-            pulls = [campaign.ask(key, ttl, tags=tags, metadata=metadata)]
-        else:
-            pulls = campaign.ask_many(n, key, ttl, tags=tags, metadata=metadata) or [None]
+        pulls = [campaign.ask(**wanted)] if n is None else campaign.ask_many(n, **wanted) or [None]
     except NotNow as error:
         complain(error)
         show({"retry_after": error.retry_after})

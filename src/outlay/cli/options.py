@@ -28,9 +28,9 @@ OWNERS = ("simulate", "compare", "advise", "bounds", "problem_bounds", "report",
 class Failure(click.ClickException):
     """An error shown as one line, without a traceback."""
 
-    def show(self, file: IO[str] | None = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:  # noqa: ARG002
         """Print the line to stderr."""
-        click.echo(f"outlay: {' '.join(self.message.split())}", file=file, err=True)
+        complain(self.message)
 
 
 class AskedWrongly(Failure):

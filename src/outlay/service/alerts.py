@@ -11,6 +11,7 @@ import hmac
 import logging
 import time
 import urllib.request
+from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -46,10 +47,8 @@ class BudgetAlerts:
                 _log.warning("campaigns cannot be read for their warnings: %s", error)
             for name in [name for name, (due, _, _) in self._waiting.items() if due <= time.monotonic()]:
                 await self._send(name)
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._campaigns.stopping.wait(), EVERY)
-            except TimeoutError:
-                continue
 
     def _look(self, status: Status) -> None:
         for level in self._settings.warn_at:

@@ -7,7 +7,7 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from itertools import count
@@ -220,13 +220,12 @@ class Metrics:
         self._served = Counter("outlay_requests", "Requests answered.", names, registry=registry)
         self._took = Histogram("outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=registry)
         self.active = 0  # requests under way
-        now: dict[tuple[str, str], Callable[[], float]] = {
-            ("outlay_requests_active", "Requests under way."): lambda: self.active,
-            ("outlay_queue_depth", "Commands that wait to be written."): lambda: queue_depth(campaigns.settings.store),
-            ("outlay_streams", "Event streams that are open."): lambda: campaigns.streams,
-        }
-        for named, count_now in now.items():
-            Gauge(*named, registry=registry).set_function(count_now)
+        active = Gauge("outlay_requests_active", "Requests under way.", registry=registry)
+        active.set_function(lambda: self.active)
+        depth = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=registry)
+        depth.set_function(lambda: queue_depth(campaigns.settings.store))
+        open_now = Gauge("outlay_streams", "Event streams that are open.", registry=registry)
+        open_now.set_function(lambda: campaigns.streams)
 
     def served(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; a method that does not exist is counted as "other"."""

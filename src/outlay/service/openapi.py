@@ -125,5 +125,4 @@ def _links(route: Route) -> dict[str, Any]:
 
 
 def _named(path: str) -> list[str]:
-    """The parameters of a path."""
     return re.findall(r"{(\w+)}", path)

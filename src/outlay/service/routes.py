@@ -291,7 +291,7 @@ async def log_in(request: ApiRequest, key: str) -> Response:
     known = await request.key_cache.authenticate(key, request.address)
     answer = Response(s.encode(s.Session(known.name, sorted(known.scopes), csrf_of(known))), media_type=JSON)
     if known is not ANYBODY:
-        secure = request.scope.get("scheme") == "https"
+        secure = request.url.scheme == "https"
         answer.set_cookie(COOKIE, key, HOURS * 3600, secure=secure, httponly=True, samesite="strict")
     return answer
 
@@ -306,8 +306,7 @@ async def session(request: ApiRequest) -> s.Session:
 async def log_out(request: ApiRequest) -> Response:
     """Log out: delete the cookie."""
     answer = Response(status_code=204)
-    secure = request.scope.get("scheme") == "https"
-    answer.delete_cookie(COOKIE, secure=secure, httponly=True, samesite="strict")
+    answer.delete_cookie(COOKIE, secure=request.url.scheme == "https", httponly=True, samesite="strict")
     return answer
 
 

@@ -184,14 +184,23 @@ class _DashboardMonitor(CampaignMonitor):
         self.counted: Counter[str] = Counter()
         self.tagged: Counter[str] = Counter()  # how many pulls have each tag
         self.outcomes: defaultdict[str, Outcomes] = defaultdict(Outcomes)
-        self._rates = RateHistory()
+        self._known: list[tuple[datetime, Moments]] = []  # of all arms, at times further apart the longer it runs
+        self._every, self._since = FIRST_EVERY, 0
 
     def belief(self, arm: str) -> Belief | None:
         return self._memory.belief(self._arms[arm]) if arm in self._arms else None
 
     def past(self, arm: str) -> list[s.RateAt]:
-        """The rate of an arm as known over time."""
-        return self._rates.of(self._arms[arm]) if arm in self._arms else []
+        """The rate of an arm as known over time, to five digits."""
+        found = []
+        for at, memory in self._known:
+            if self._arms.get(arm, math.inf) < len(memory.stats):
+                belief = memory.belief(self._arms[arm])
+                rate = belief.mean_reward / belief.mean_cost if belief.pulls and belief.mean_cost > 0.0 else math.nan
+                numbers = (rate, *rate_interval(belief))
+                drawn = (float(f"{each:.5g}") if math.isfinite(each) else None for each in numbers)
+                found.append(s.RateAt(_millis(at), *drawn))
+        return found
 
     def _take_in(self, entry: Entry) -> None:
         super()._take_in(entry)
@@ -210,41 +219,14 @@ class _DashboardMonitor(CampaignMonitor):
             self.outcomes[name].add(*sample, arms=len(self._arms))
         else:
             self.outcomes[name].correct(*sample)
-        self._rates.note(entry.at, self._memory)
-        return more
-
-
-class RateHistory:
-    """What was known of all arms at several times, further apart the longer the campaign runs."""
-
-    def __init__(self) -> None:
-        self._taken: list[tuple[datetime, Moments]] = []
-        self._every, self._since = FIRST_EVERY, 0
-
-    def note(self, at: datetime, memory: Moments) -> None:
-        """Take another outcome into account."""
         self._since += 1
-        if self._since < self._every:
-            return
-        self._since = 0
-        self._taken.append((at, Moments(memory.stats.copy())))
-        if len(self._taken) >= MOST_LOOKS:
-            del self._taken[::2]
-            self._every *= 2
-
-    def of(self, arm: int) -> list[s.RateAt]:
-        """The rate of the arm of this number as known over time, to five digits."""
-        found = []
-        for at, memory in self._taken:
-            if arm < len(memory.stats):
-                belief = memory.belief(arm)
-                rate = belief.mean_reward / belief.mean_cost if belief.pulls and belief.mean_cost > 0.0 else None
-                found.append(s.RateAt(_millis(at), *map(_drawn, (rate, *rate_interval(belief)))))
-        return found
-
-
-def _drawn(value: float | None) -> float | None:
-    return float(f"{value:.5g}") if value is not None and math.isfinite(value) else None
+        if self._since == self._every:
+            self._since = 0
+            self._known.append((entry.at, Moments(self._memory.stats.copy())))
+            if len(self._known) == MOST_LOOKS:
+                del self._known[::2]
+                self._every *= 2
+        return more
 
 
 class Outcomes:

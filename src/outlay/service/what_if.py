@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -35,11 +36,9 @@ def parameter_free() -> list[str]:
     """The names of the policies that need no parameters."""
     found = []
     for name, kind in BY_NAME.items():
-        try:
+        with suppress(TypeError, ValueError):
             kind()
-        except (TypeError, ValueError):
-            continue
-        found.append(name)
+            found.append(name)
     return sorted(set(found) - {Fixed.__name__})
 
 
@@ -76,7 +75,6 @@ async def rehearsed(
 
 
 async def _play_elsewhere(task: "WhatIfTask") -> WhatIfAnswer:
-    """Play it in another process."""
     command = sys.executable, "-m", "outlay.service.what_if"
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
