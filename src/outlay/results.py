@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 import uuid
 from collections.abc import Callable, Iterable
@@ -38,7 +37,7 @@ from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data
 from outlay.tables import Table
 from outlay.text import aligned, counted, sparkline
-from outlay.usercode import ClassesByName, reference_of
+from outlay.usercode import ClassesByName, classes_by_name, reference_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -199,13 +198,13 @@ class Result:
         check_kind(kind)
         import pandas as pd
 
-        against_best = kind == "realised" and self.requests is None
-        summary = summary_over_runs(self.run_regret(kind), self.oracle_reward - self.reward if against_best else None)
         keys = {
             "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
             **{name: np.tile(values, len(self.policies)) for name, values in self.limits.items()},
         }
-        return pd.DataFrame(keys | {name: values.ravel() for name, values in summary._asdict().items()})
+        return pd.DataFrame(
+            keys | {name: values.ravel() for name, values in regret_summary(self, kind)._asdict().items()}
+        )
 
     @needed("Result.frame")
     def frame(self) -> pd.DataFrame:
@@ -233,7 +232,19 @@ class Result:
         back by name, with all that regret needs, or as they were if their classes are handed over as `load` is called.
         The file holds what π* earned: it is played now if nobody has asked for it before.
         """
-        write(self, path)
+        import pyarrow.parquet as pq
+
+        target = checked_path("save", path)
+        check_writable(target)
+        table = _table(self)
+        temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+        with writing(target):
+            try:
+                with temporary.open("xb") as file:
+                    pq.write_table(table, file, compression="zstd")
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Result:
@@ -264,11 +275,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The table at the largest budget; the lines share their scale, logarithmic both ways, and its ends."""
-        frame = self.regret()
-        shape = (len(self.labels), len(self.budgets))
-        mean, stderr, median = (frame[name].to_numpy().reshape(shape) for name in ("mean", "stderr", "q50"))
-        pulls = self.pulls[:, :, -1].sum(axis=1)
-        best = pulls[:, np.asarray(self.gaps) <= 0].sum(axis=1) / np.maximum(pulls.sum(axis=1), 1)
+        summary = regret_summary(self)
+        mean = summary.mean
         positive = mean[mean > 0]
         least = float(positive.min()) if positive.size else 1.0
         heights = np.log(np.maximum(mean, least))
@@ -276,8 +284,8 @@ class Result:
         _, values = axis_of(self)
         first, last = (f"{values[i]:,g}" for i in (0, -1))
         columns = (
-            *(aligned(values[:, -1].tolist(), 3) for values in (mean, stderr, median)),
-            [f"{share:.1%}" for share in best],
+            *(aligned(values[:, -1].tolist(), 3) for values in (mean, summary.stderr, summary.q50)),
+            [f"{share:.1%}" for share in best_shares(self)],
             aligned(mean[:, 0].tolist(), 3),
             [sparkline(line, *ends) for line in heights],
         )
@@ -308,9 +316,37 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
     comes back by name, with its moments, and cannot be drawn from; the policy, and one that this version of outlay
     cannot make again, comes back as its repr string.
     """
-    from outlay.usercode import classes_by_name
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    return read(path, classes_by_name("load", "laws", laws), classes_by_name("load", "policies", policies))
+    known_laws, known_policies = classes_by_name("load", "laws", laws), classes_by_name("load", "policies", policies)
+    source = checked_path("load", path)
+    with reading(source):
+        if not source.exists():
+            raise BadFile(f"there is no file {source}")
+        if source.is_dir():
+            raise BadFile(f"{source} is a folder, not a saved result")
+    try:
+        table = pq.read_table(source, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise BadFile(f"{source} is not a readable Parquet file ({_one_line(error)})") from error
+    metadata = table.schema.metadata or {}
+    text = metadata.get(_KEY)
+    if text is None:
+        raise BadFile(f"{source} is a Parquet file, but not one that outlay saved")
+    try:
+        notes = json.loads(text)
+        version = notes["format"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise BadFile(f"{source} has damaged notes of outlay ({_one_line(error)})") from error
+    if version != FORMAT:
+        raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
+    try:
+        return _result(table, notes, known_laws, known_policies)
+    except MissingExtra:
+        raise
+    except (OutlayError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise BadFile(f"{source} is a damaged result ({_one_line(error)})") from error
 
 
 def check_kind(kind: object) -> RegretKind:
@@ -358,6 +394,20 @@ def summary_over_runs(per_run: Floats, paired: Floats | None = None) -> Summary:
     return Summary(mean, stderr, mean - half, mean + half, q10, q50, q90)
 
 
+def regret_summary(result: Result, kind: RegretKind = "pseudo") -> Summary:
+    """What `Result.regret` says, as arrays."""
+    per_run = result.run_regret(kind)
+    against_best = kind == "realised" and result.requests is None
+    return summary_over_runs(per_run, result.oracle_reward - result.reward if against_best else None)
+
+
+def best_shares(result: Result) -> list[float]:
+    """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
+    pulls = result.pulls[:, :, -1].sum(axis=1)
+    on_best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1)
+    return [float(share) for share in on_best / np.maximum(pulls.sum(axis=1), 1)]
+
+
 def axis_of(result: Result) -> tuple[str, NDArray[Any]]:
     """What regret is drawn over, with its name: "budget", or "requests" where the budget is always the same."""
     budgets, requests = result.budgets, result.requests
@@ -395,57 +445,6 @@ def _equal(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):  # the labels are known to be equal
         return all(map(equal, one.values(), other.values()))
     return one == other
-
-
-def write(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write `result` to `path`; a failure leaves what was there."""
-    import pyarrow.parquet as pq
-
-    target = checked_path("save", path)
-    check_writable(target)
-    table = _table(result)
-    temporary = target.with_name(f".{uuid.uuid4().hex}.part")
-    with writing(target):
-        try:
-            with temporary.open("xb") as file:
-                pq.write_table(table, file, compression="zstd")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def read(path: str | os.PathLike[str], laws: ClassesByName, players: ClassesByName) -> Result:
-    """The result in the file at `path`, or BadFile in one sentence; with the user's classes that are handed over."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source = checked_path("load", path)
-    with reading(source):
-        if not source.exists():
-            raise BadFile(f"there is no file {source}")
-        if source.is_dir():
-            raise BadFile(f"{source} is a folder, not a saved result")
-    try:
-        table = pq.read_table(source, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        raise BadFile(f"{source} is not a readable Parquet file ({_one_line(error)})") from error
-    metadata = table.schema.metadata or {}
-    text = metadata.get(_KEY)
-    if text is None:
-        raise BadFile(f"{source} is a Parquet file, but not one that outlay saved")
-    try:
-        notes = json.loads(text)
-        version = notes["format"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise BadFile(f"{source} has damaged notes of outlay ({_one_line(error)})") from error
-    if version != FORMAT:
-        raise BadFile(f"{source} has format {version}; this outlay reads format {FORMAT}: upgrade outlay")
-    try:
-        return _result(table, notes, laws, players)
-    except MissingExtra:
-        raise
-    except (OutlayError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise BadFile(f"{source} is a damaged result ({_one_line(error)})") from error
 
 
 def _table(result: Result) -> pa.Table:

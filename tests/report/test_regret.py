@@ -10,7 +10,8 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed, RoundRobin
 from outlay.report.curves import floor_of
-from outlay.report.regret import best_shares, regret_rows
+from outlay.report.regret import regret_rows
+from outlay.results import best_shares
 
 
 def test_rows(three):

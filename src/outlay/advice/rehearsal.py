@@ -9,7 +9,7 @@ from outlay.arms import Empirical, Problem
 from outlay.engine.simulate import simulate
 from outlay.errors import RunTooLong
 from outlay.policies.protocol import Policy
-from outlay.results import Floats, Result
+from outlay.results import Floats, Result, regret_summary
 
 MOST_PULLS = 500_000  # of the best arm per run: a larger budget is rehearsed with a smaller one
 MOST_RUNS, FEWEST_RUNS = 200, 20
@@ -79,9 +79,7 @@ def rehearse(
 def summary(result: Result) -> Rehearsal:
     """The figures of a rehearsal at its largest budget."""
     rewards, oracle = result.reward[:, :, -1], result.oracle_reward[:, -1]
-    frame = result.regret()
-    last = frame[frame["budget"] == result.budgets[-1]]
-    lost = last[["mean", "stderr", "q90"]].to_numpy()
+    lost = regret_summary(result)
     edges = rewards - rewards[0]
     candidates = [
         Candidate(
@@ -90,9 +88,9 @@ def summary(result: Result) -> Rehearsal:
             float(rewards[i].mean()),
             _stderr(rewards[i]),
             float(rewards[i].mean() / oracle.mean()) if oracle.mean() > 0.0 else float("nan"),
-            float(lost[i, 0]),
-            float(lost[i, 1]),
-            float(lost[i, 2]),
+            float(lost.mean[i, -1]),
+            float(lost.stderr[i, -1]),
+            float(lost.q90[i, -1]),
             float(edges[i].mean()),
             _stderr(edges[i]),
             bool((np.ptp(result.pulls[i, :, -1], axis=-1) <= 1).all()),

@@ -52,7 +52,7 @@ from outlay.report.style import (
     set_scale,
     sheet_of,
 )
-from outlay.results import Result, beside, ended, load
+from outlay.results import Result, beside, ended, load, regret_summary
 from outlay.tables import Table
 from outlay.text import amount, counted, listed, shortened, tick
 from outlay.usercode import own_classes
@@ -188,12 +188,13 @@ def _sweep_files(folder: Path) -> list[Path]:
 
 def rows_of(values: Values, result: Result) -> list[Row]:
     """The rows of a point with these swept values, one per policy."""
-    frame = result.regret()
-    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
-    bound = floor_for(result)
-    floor = bound.at(float(result.budgets[-1]))
-    found = last[list(Row._fields[1:-2])].itertuples(index=False, name=None)
-    return [Row._make((values, *numbers, math.nan if floor is None else floor, bound.requests)) for numbers in found]
+    bound, budget = floor_for(result), float(result.budgets[-1])
+    floor = bound.at(budget)
+    last = np.stack(regret_summary(result), axis=-1)[:, -1].tolist()
+    return [
+        Row._make((values, label, budget, *numbers, math.nan if floor is None else floor, bound.requests))
+        for label, numbers in zip(result.labels, last, strict=True)
+    ]
 
 
 def where(rows: Sequence[Row]) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
-from outlay.results import RegretKind, Result, axis_of, check_kind
+from outlay.results import RegretKind, Result, axis_of, regret_summary
 from outlay.text import shortened
 from outlay.theory import lower_bound, rates, upper_bound
 
@@ -124,13 +124,12 @@ def regret_chart(
 def regret_curves(result: Result, kind: RegretKind = "pseudo", centre: Centre = "mean") -> list[Curve]:
     """One curve per policy, in the result's order."""
     names = _COLUMNS[word("regret_figure", "centre", centre, CENTRES)]
-    frame = result.regret(check_kind(kind))
-    columns = [frame[name].to_numpy(dtype=np.float64).reshape(len(result.labels), -1) for name in names]
+    summary = regret_summary(result, kind)
     across = axis_of(result)[1].astype(np.float64)
     shown = np.isfinite(across)  # an infinite budget beside others has no place on the axis
     return [
         Curve(shortened(label), across[shown], *(values[shown] for values in numbers))
-        for label, *numbers in zip(result.labels, *columns, strict=True)
+        for label, *numbers in zip(result.labels, *(getattr(summary, name) for name in names), strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from outlay.checks import line, word
 from outlay.report.curves import Floor, floor_for
-from outlay.results import RegretKind, Result, beside, check_kind, checked, last_of
+from outlay.results import RegretKind, Result, beside, best_shares, checked, last_of, regret_summary
 from outlay.tables import Table
 from outlay.text import amount, number, plural
 
@@ -116,22 +116,14 @@ def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | Non
 
 def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
     """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
-    frame = checked("regret_rows", result).regret(check_kind(kind))
-    last = frame.iloc[len(result.budgets) - 1 :: len(result.budgets)]
+    summary = regret_summary(checked("regret_rows", result), kind)
     bound = (floor or floor_for(result)).at(float(result.budgets[-1]))
-    shares = best_shares(result)
-    columns = [last[name].tolist() for name in ("mean", "stderr", "q50", "q10", "q90")]
+    numbers = (summary.mean, summary.stderr, summary.q50, summary.q10, summary.q90)
+    columns = [best_shares(result), *(values[:, -1].tolist() for values in numbers)]
     return [
         RegretRow(label, mean, stderr, median, q10, q90, share, None if bound is None else mean / bound)
-        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, shares, *columns, strict=True)
+        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, *columns, strict=True)
     ]
-
-
-def best_shares(result: Result) -> list[float]:
-    """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
-    pulls = result.pulls[:, :, -1]
-    on_best = pulls[..., np.asarray(result.gaps) <= 0].sum(axis=(1, 2))
-    return [float(share) for share in on_best / np.maximum(pulls.sum(axis=(1, 2)), 1)]
 
 
 def headed(title: str | None, where: str, runs: int, seed: int) -> str:
