@@ -70,25 +70,19 @@ class PolicyEntry(NamedTuple):
     def on(self, problem: Problem) -> Policy:
         """The policy, told what it asks for; NotCovered where `problem` cannot say."""
         given = {name: value for name, value in self.parameters.items() if value != KNOWN}
-        asked = self.parameters.keys() - given.keys()
-        known = self._known(problem, given)
+        asked, known = self.parameters.keys() - given.keys(), dict[str, Any]()
+        if self.own is None:
+            try:
+                usual = policy_for(problem, self.name)
+                known = {name: value for name, value in usual.arguments().items() if name in FACTS}
+            except NotCovered:  # all the same where the file gives every parameter itself
+                needed = {name for name, p in signature_of(self.kind).items() if p.default is p.empty}
+                if asked or not given.keys() >= needed:
+                    raise
         known |= {name: fact(problem, name) for name in sorted(asked) if known.get(name) is None}
         if self.own is not None:
             return cast("Policy", own_policy(problem, self.own, {**known, **given}))
         return cast("Policy", self.kind(**{**known, **given}))
-
-    def _known(self, problem: Problem, given: Table) -> Table:
-        """What the policy is told by default; nothing where the file gives every parameter itself."""
-        if self.own is not None:
-            return {}
-        try:
-            usual = policy_for(problem, self.name)
-        except NotCovered:
-            needed = [name for name, p in signature_of(self.kind).items() if p.default is p.empty]
-            if given.keys() >= set(needed) and len(given) == len(self.parameters):
-                return {}
-            raise
-        return {name: value for name, value in usual.arguments().items() if name in FACTS}
 
 
 class Sweep(NamedTuple):
@@ -371,8 +365,10 @@ def _with_arms(problem: Problem, path: str, value: Value) -> Problem:
         for k in others:
             laws[k] = _with_mean_reward(laws[k], (problem.rate - gap) * float(problem.mean_costs[k]))
     else:
-        laws = [_with(law, field.split("."), value) if k in chosen else law for k, law in enumerate(problem.arms)]
-        if laws == list(problem.arms) and not any(_has(problem.arms[k], field.split(".")) for k in chosen):
+        names = field.split(".")
+        having = {k for k in chosen if _has(problem.arms[k], names)}
+        laws = [_with(law, names, value) if k in having else law for k, law in enumerate(problem.arms)]
+        if not having:
             fields = dict.fromkeys(name for k in chosen for name in _arguments(problem.arms[k]))
             raise BadParameter("a sweep", "over", f"a field of the arms ({', '.join(fields)}) or gap", f"arms.{path}")
     return Problem(laws, problem.names)
@@ -414,9 +410,7 @@ def _has(law: object, path: Sequence[str]) -> bool:
 
 
 def _with(law: Any, path: Sequence[str], value: Value) -> Any:
-    """The law with one field changed, or itself where it has no such field; a path leads into a law inside the law."""
-    if not _has(law, path):
-        return law
+    """The law with one field changed; a path leads into a law inside the law."""
     inner = value if len(path) == 1 else _with(_arguments(law)[path[0]], path[1:], value)
     return law._replace(**{path[0]: inner})
 

@@ -252,15 +252,18 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     """The table for a terminal of `width` characters: `rich.print(bounds_table(problem_bounds(problem, 1e5)))`."""
     from rich.console import Group
 
-    rows = [_cells(row, bounds) for row in (*shown_rows(bounds), bounds.total)]
+    rows = []
+    for row in (*shown_rows(bounds), bounds.total):
+        numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
+        upper = (row.upper.get(column.label) for column in bounds.columns)
+        rows.append([row.arm, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)])
     headings = [*_HEADINGS, *(column.label for column in bounds.columns)]
     title, cut = f"Bounds on regret at budget {bounds.budget:,.12g}", len(_HEADINGS)
     tables = [Table(headings, rows, title, total=True)]
     if bounds.columns and len(tables[0].within(width)) < len(headings):
-        upper = [[row[0], *row[cut:]] for row in rows]
         tables = [
             Table(headings[:cut], [row[:cut] for row in rows], title, drop_first=_SPARED, total=True),
-            Table(["arm", *headings[cut:]], upper, "Upper bounds", total=True),
+            Table(["arm", *headings[cut:]], [[row[0], *row[cut:]] for row in rows], "Upper bounds", total=True),
         ]
     return Group(*tables, grid(notes(bounds)))
 
@@ -336,12 +339,6 @@ def grid(rows: Sequence[tuple[str, str]], title: str = "") -> "Grid":
     for row in rows:
         table.add_row(*map(Text, row))
     return table
-
-
-def _cells(row: ArmBounds, bounds: ProblemBounds) -> list[str]:
-    numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
-    upper = (row.upper.get(column.label) for column in bounds.columns)
-    return [row.arm, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)]
 
 
 def cell(value: float | None, digits: int = 3) -> str:
@@ -432,8 +429,11 @@ def request_bounds_table(bounds: RequestBounds) -> "Group":
     """The table for a terminal: `rich.print(request_bounds_table(request_bounds(problem, 250, 1000)))`."""
     from rich.console import Group
 
-    rows = []
-    for row in (*shown_arms(bounds), bounds.total):
+    arms, rows = bounds.arms, []
+    if len(arms) > _MOST_ROWS:  # the mix and those that cost most, with the others summed up
+        ranked = sorted(arms, key=lambda row: (row.share or 0.0, row.lower or 0.0), reverse=True)
+        arms = [*ranked[:_MOST_ROWS], summed_arms(f"{len(arms) - _MOST_ROWS:,} more", ranked[_MOST_ROWS:])]
+    for row in (*arms, bounds.total):
         numbers = (row.gap, row.divergence, row.pulls, row.lower)
         share = "–" if not row.share else f"{number(100 * row.share, 3)} %"
         rows.append([row.arm, number(row.cost), number(row.reward), share, *map(cell, numbers)])
@@ -466,15 +466,6 @@ def mix(bounds: RequestBounds) -> str:
     parts = [(row.share, f"to {cut(row.arm, _LONGEST_NAME)}") for row in bounds.arms if row.share]
     parts.append((1.0 - (bounds.total.share or 0.0), "not served"))
     return ", ".join(f"{number(100 * share, 3)} % {where}" for share, where in parts if share > 1e-12)
-
-
-def shown_arms(bounds: RequestBounds) -> list[RequestArm]:
-    """Every arm or, of too many, the mix and those that cost most, with the others summed up in a last row."""
-    if len(bounds.arms) <= _MOST_ROWS:
-        return bounds.arms
-    ranked = sorted(bounds.arms, key=lambda row: (row.share or 0.0, row.lower or 0.0), reverse=True)
-    others = ranked[_MOST_ROWS:]
-    return [*ranked[:_MOST_ROWS], summed_arms(f"{len(others):,} more", others)]
 
 
 def request_notes(bounds: RequestBounds) -> list[tuple[str, str]]:

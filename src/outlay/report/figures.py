@@ -1,6 +1,5 @@
 """Regret against the budget as a figure, bounds alone, and the box of Proposition 2."""
 
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -9,12 +8,11 @@ from matplotlib.patches import Rectangle
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.report.bounds import Constants, bounds_chart
-from outlay.report.curves import SCALES, Centre, Chart, Curve, Line, Scale, regret_chart
+from outlay.report.curves import SCALES, Centre, Chart, Scale, regret_chart
 from outlay.report.style import (
     FAINT,
     INK,
     PALETTE,
-    Look,
     Sheet,
     ShownFigure,
     Width,
@@ -97,13 +95,24 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = 
     set_scale(axes.xaxis, budget_scale, low, high)
     set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
     chosen = looks([curve.label for curve in chart.curves])
-    lines = [
-        _curve(axes, sheet, i, curve, look) for i, (curve, look) in enumerate(zip(chart.curves, chosen, strict=True))
-    ]
+    lines: list[Line2D] = []
+    for index, (curve, (colour, mark)) in enumerate(zip(chart.curves, chosen, strict=True)):
+        alone = len(curve.budgets) == 1
+        if alone:
+            axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
+        band(axes, curve, colour)
+        every = (index % 4, 4) if mark and len(curve.budgets) > _FEW else None
+        lines += axes.plot(
+            curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
+            markerfacecolor="white" if mark else colour, markevery=every,
+        )  # fmt: skip
     floors = iter(_DASHES)
-    for line in chart.bounds:
-        dashes, colour = (next(floors), INK) if line.policy is None else (None, chosen[line.policy][0])
-        lines.append(_bound(axes, sheet, line, dashes, colour))
+    for line in chart.bounds:  # lower ones in ink, dashed; upper ones in the colour of their policy; both thin
+        style, colour = ((0, next(floors)), INK) if line.policy is None else (_CEILING, chosen[line.policy][0])
+        lines += axes.plot(
+            line.budgets, line.values, color=colour, linestyle=style, linewidth=sheet.line / 1.6,
+            marker="_" if len(line.budgets) == 1 else "", markersize=14,
+        )  # fmt: skip
     labels = [curve.label for curve in chart.curves] + [line.label for line in chart.bounds]
     if sheet.narrow or any(mark for _, mark in chosen):
         legend(figure, sheet, lines, labels)
@@ -114,29 +123,6 @@ def draw(chart: Chart, sheet: Sheet, budget_scale: Scale = "log", title: bool = 
                 parse_math=False, va="center",
             )  # fmt: skip
     return figure
-
-
-def _curve(axes: Axes, sheet: Sheet, index: int, curve: Curve, look: Look) -> Line2D:
-    colour, mark = look
-    alone = len(curve.budgets) == 1
-    if alone:
-        axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
-    band(axes, curve, colour)
-    every = (index % 4, 4) if mark and len(curve.budgets) > _FEW else None
-    return axes.plot(
-        curve.budgets, curve.mean, color=colour, linewidth=sheet.line, marker=mark or "o" * alone, markersize=4.5,
-        markerfacecolor="white" if mark else colour, markevery=every,
-    )[0]  # fmt: skip
-
-
-def _bound(axes: Axes, sheet: Sheet, line: Line, dashes: tuple[float, ...] | None, colour: str) -> Line2D:
-    """A lower bound in ink, dashed; an upper one in the colour of its policy, thin."""
-    style = _CEILING if dashes is None else (0, dashes)
-    marker = "_" if len(line.budgets) == 1 else ""
-    return axes.plot(
-        line.budgets, line.values, color=colour, linestyle=style, linewidth=sheet.line / 1.6, marker=marker,
-        markersize=14,
-    )[0]  # fmt: skip
 
 
 def rate_box_figure(box: RateBox) -> Figure:

@@ -389,12 +389,19 @@ def python_call(result: Result) -> str:
     as that, and a problem too long to read as the file it has to come from.
     """
     counts = [] if result.requests is None else result.requests.tolist()
-    limits = _budgets_code(result.budgets)
+    budgets = result.budgets.tolist()
+    if math.inf in budgets:
+        words = ", ".join("math.inf" if budget == math.inf else repr(budget) for budget in budgets)
+        limits = f"budgets=[{words}]"
+    elif np.array_equal(result.budgets, usual_budgets(budgets[-1])):  # which `simulate` makes from the largest
+        limits = f"budget={budgets[-1]!r}"
+    else:
+        limits = f"budgets={budgets!r}"
     limits += f", requests={counts[0] if len(set(counts)) == 1 else counts!r}" if counts else ""
     limits += f", mode={result.mode!r}" if result.mode != "until_exceeded" else ""
     return "\n".join(
         [
-            *(["import math", ""] if np.isinf(result.budgets).any() else []),
+            *(["import math", ""] if math.inf in budgets else []),
             "import outlay",
             "from outlay import arms, policies",
             *_imports(result),
@@ -432,17 +439,6 @@ def shell_call(result: Result) -> str:
     parts += [f"--requests {count}" for count in counts] + ["--mode hard"] * (result.mode == "hard")
     lines = [" ".join(parts), " ".join(f"--policy {label}" for label in result.labels)]
     return " \\\n    ".join(lines)
-
-
-def _budgets_code(budgets: Floats) -> str:
-    """The largest budget alone, where `simulate` makes the others from it."""
-    top = float(budgets[-1])
-    if np.isinf(budgets).any():
-        listed = ", ".join("math.inf" if budget == math.inf else repr(budget) for budget in budgets.tolist())
-        return f"budgets=[{listed}]"
-    if np.array_equal(budgets, usual_budgets(top)):
-        return f"budget={top!r}"
-    return f"budgets={budgets.tolist()!r}"
 
 
 def _problem_code(problem: Problem) -> str:

@@ -95,8 +95,6 @@ class ShownFigure(Figure):
     """A matplotlib figure with a picture for notebooks."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        # which looks up the colours of the style, which is above this
-
         return as_bytes(self, "png"), {"width": round(self.get_figwidth() * _DOTS)}
 
 
