@@ -85,8 +85,9 @@ def compare(
 
     `slack`, [2, arm]: by how much each rate may be higher and lower for reasons that the rows cannot show.
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr, ndtri, stdtrit
 
+    level = 1.0 - confidence
     pairs = estimates(groups, bins, shared=basis == PAIRS)
     difference = pairs.rates - pairs.rates.T
     up, down = np.zeros((2, len(groups))) if slack is None else slack
@@ -96,7 +97,8 @@ def compare(
     best = leader(judged, np.array([own[:, 2].sum() / max(own[:, 1].sum(), 1e-300) for own, _ in groups]))
     below, versus = np.zeros(difference.shape, bool), list[Versus | None]()
     for arm, stars in enumerate(_against(groups, bins, pairs, basis == PAIRS, seed)):
-        wider, level = _student(len(groups[arm].sums), 1.0 - confidence), 1.0 - confidence
+        count = len(groups[arm].sums)  # of groups: by so much is Student's interval wider than the Gaussian one
+        wider = float(stdtrit(count - 1, level) / ndtri(level)) if count > 1 else math.inf
         if stars is None:  # too many arms for the bootstrap: Gauss's quantiles with Bonferroni's correction
             limit, high = float(ndtri(level / (len(groups) - 1))), float(ndtri(1.0 - level / 2.0))
             low = -high
@@ -206,13 +208,6 @@ def _quotients(differences: Floats, errors: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = differences / errors
     return np.where((errors == 0.0) & (differences == 0.0), 0.0, found)
-
-
-def _student(groups: int, level: float) -> float:
-    """How much wider Student's interval is than the Gaussian one."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(stdtrit(groups - 1, level) / ndtri(level)) if groups > 1 else math.inf
 
 
 def groups_of(pairs: Floats, bins: Ints, rng: np.random.Generator, most: int = MOST) -> Groups:

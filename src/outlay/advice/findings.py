@@ -40,9 +40,7 @@ class ArmAdvice(NamedTuple):
     cost_change: Change | None  # along the file; None for few rows
     reward_change: Change | None
     course: Course  # of its rate over time, and whether one of these changes raises an alarm
-    latest: (
-        Latest | None
-    )  # its rate in the last eighth of the log; None where it has few rows there, or time is not known
+    latest: Latest | None  # None where it has few rows in the last eighth of the log, or time is not known
     versus: Versus | None  # the difference to the best arm on equal terms; None for that one, and where none is known
     below: list[str]  # the arms that it is below beyond chance
     verdict: str  # best so far, open, ruled out, behind, free

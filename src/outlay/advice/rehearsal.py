@@ -86,22 +86,23 @@ def summary(result: Result) -> Rehearsal:
             label,
             policy,
             float(rewards[i].mean()),
-            _stderr(rewards[i]),
+            stderr(rewards[i]),
             float(rewards[i].mean() / oracle.mean()) if oracle.mean() > 0.0 else float("nan"),
             float(lost.mean[i, -1]),
             float(lost.stderr[i, -1]),
             float(lost.q90[i, -1]),
             float(edges[i].mean()),
-            _stderr(edges[i]),
+            stderr(edges[i]),
             bool((np.ptp(result.pulls[i, :, -1], axis=-1) <= 1).all()),
         )
         for i, (label, policy) in enumerate(result.policies.items())
     ]
     best = result.problem.names[result.problem.best]
     low, high = np.quantile(oracle, [0.1, 0.9]).tolist()
-    earned = float(oracle.mean()), _stderr(oracle), low, high
+    earned = float(oracle.mean()), stderr(oracle), low, high
     return Rehearsal(float(result.budgets[-1]), result.runs, result.seed, best, *earned, candidates)
 
 
-def _stderr(values: Floats) -> float:
+def stderr(values: Floats) -> float:
+    """The standard error of a mean; nan for one value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

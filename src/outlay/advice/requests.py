@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.advice.comparison import Groups, Strata, drawn, running, strata_of
-from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of
+from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of, stderr
 from outlay.advice.summary import PARTS
 from outlay.engine.simulate import simulate
 from outlay.formulas.pricing import NOTHING, TIE, prices
@@ -125,11 +125,11 @@ def serve(
     """The hull of arms, by their groups of rows, and what it says about a budget for so many requests."""
     points = points_of(groups, bins, shared, seed)
     bends = np.concatenate([hull.arms for hull in points.drawn]).astype(np.int64)
-    shares = (np.bincount(bends, minlength=len(names)) / len(points.drawn)).tolist()
-    arms = [
-        ArmServing(name, float(cost), float(reward), share, said_of(share))
-        for name, (cost, reward), share in zip(names, points.means, shares, strict=True)
-    ]
+    shares, beyond = (np.bincount(bends, minlength=len(names)) / len(points.drawn)).tolist(), (1.0 - LEVEL) / 2.0
+    arms = []
+    for name, (cost, reward), share in zip(names, points.means.tolist(), shares, strict=True):
+        said = SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
+        arms.append(ArmServing(name, cost, reward, share, said))
     if all(arm.on_hull == NEVER for arm in arms):  # no arm pays: nothing to choose by
         arms = [arm._replace(on_hull=MAYBE) for arm in arms]
     ten = 10.0 ** np.floor(np.log10(budget / 10.0))
@@ -179,7 +179,7 @@ def rehearsed(
         Played(
             label,
             float(reward.mean()),
-            float(reward.std(ddof=1) / np.sqrt(len(reward))) if len(reward) > 1 else float("nan"),
+            stderr(reward),
             float(reward.mean() / most) if most > 0.0 else float("nan"),
             float(result.cost[index, :, -1].mean()),
             float(result.pulls[index, :, -1].sum(axis=-1).mean()),
@@ -228,12 +228,6 @@ def hull_of(points: Floats) -> Hull:
         arms.append(high)
         c = float(costs[high])
     return Hull(arms, np.append(0.0, costs[arms]), np.append(0.0, rewards[arms]))
-
-
-def said_of(share: float) -> str:
-    """Whether an arm is on the hull, from that share."""
-    beyond = (1.0 - LEVEL) / 2.0
-    return SURE if share >= 1.0 - beyond else NEVER if share <= beyond else MAYBE
 
 
 def mix_of(points: ArmPoints, budget: float, requests: float) -> Mix:

@@ -330,7 +330,7 @@ class Tail(NamedTuple):
         return self.infinite_variance and self.at_limit < _SETTLED
 
 
-def tail_of(largest: NDArray[np.float64], sample: NDArray[np.float64], count: int) -> Tail:
+def tail_of(largest: Floats, sample: Floats, count: int) -> Tail:
     """The tail of `count` costs, from the largest of them in falling order, and from a uniform sample.
 
     With k = a tenth of the rows (or as many as are there), m of them below the limit: α = m/Σ ln(x_i/x_(k+1)), the sum
@@ -339,7 +339,11 @@ def tail_of(largest: NDArray[np.float64], sample: NDArray[np.float64], count: in
     Reference: B. M. Hill, "A simple general approach to inference about the tail of a distribution", Annals of
     Statistics 3 (1975).
     """
-    limit, at_limit = _limit(sample, count)
+    values, rows = np.unique(sample, return_counts=True)
+    limit, at_limit = None, 0
+    beside = rows[-1 - FEWEST : -1].max(initial=0)  # of any of the values next to the largest
+    if values[-1] > 0.0 and len(values) > FEWEST and rows[-1] >= _CLEARLY * beside:
+        limit, at_limit = float(values[-1]), round(int(rows[-1]) * count / len(sample))
     largest = largest[largest > 0.0]
     k = min(int(SHARE * count), len(largest) - 1)
     below = k if limit is None else int((largest[: max(k, 0)] < limit).sum())
@@ -347,14 +351,6 @@ def tail_of(largest: NDArray[np.float64], sample: NDArray[np.float64], count: in
         return Tail(None, limit, at_limit)
     excess = float(np.log(largest[:k] / largest[k]).sum())
     return Tail(below / excess if excess > 0.0 else np.inf, limit, at_limit)
-
-
-def _limit(sample: NDArray[np.float64], count: int) -> tuple[float | None, int]:
-    """A largest value that stands out: many rows share it, and few any of the values next to it."""
-    values, rows = np.unique(sample, return_counts=True)
-    if values[-1] <= 0.0 or len(values) <= FEWEST or rows[-1] < _CLEARLY * rows[-1 - FEWEST : -1].max():
-        return None, 0
-    return float(values[-1]), round(int(rows[-1]) * count / len(sample))
 
 
 class Change(NamedTuple):
