@@ -5,8 +5,6 @@ from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """Collects tags, attributes and text."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []

@@ -42,7 +42,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
 @pytest.fixture
 def draw() -> Any:
-    """The maker of such logs."""
     return drawn
 
 

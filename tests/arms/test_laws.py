@@ -156,8 +156,6 @@ def test_bad_parameters_are_refused_in_one_sentence(name, arguments, parameter, 
 
 def test_a_subclass_is_named_in_its_own_errors_and_keeps_the_parameters():
     class Priced(Gaussian):
-        """A law with one more parameter."""
-
         price: float = number(default=2.0, above=0)
 
     assert Priced(1, 1, 1, 1) == Priced(1, 1, 1, 1, price=2)

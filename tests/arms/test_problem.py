@@ -19,8 +19,6 @@ PROBLEM = Problem(
 
 
 class Coin(NamedTuple):
-    """A user's law."""
-
     chances: np.ndarray
 
     def draw(self, rng):

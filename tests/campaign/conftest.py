@@ -60,5 +60,4 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def content(source: str) -> bytes:
-    """Its exported ledger."""
     return exported(source)

@@ -127,16 +127,13 @@ class Server:
         self._process = None
 
     def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
-        """Stop and start."""
         self.stop(mode)
         self.start()
 
     def url(self, database: str) -> str:
-        """Where SQLAlchemy finds a database of this server."""
         return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port={PORT}"
 
     def create_database(self, name: str) -> str:
-        """Make an empty database and give its URL."""
         self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return self.url(name)
 

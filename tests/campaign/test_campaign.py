@@ -308,8 +308,6 @@ class Held(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """A policy with such a memory."""
-
     dtype: Any = "O"
 
     def memory(self, arms: int) -> Held:
@@ -321,8 +319,6 @@ class Turns(NamedTuple):
 
 
 class With(NamedTuple):
-    """A policy with a parameter."""
-
     value: Any
 
     def score(self, belief: Any, log_n: float) -> float:

@@ -21,7 +21,6 @@ class Times:
         self.wall, self.steady = START, 0
 
     def pass_by(self, span: int) -> None:
-        """Time goes by."""
         self.wall += span
         self.steady += span
 

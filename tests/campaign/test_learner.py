@@ -201,8 +201,6 @@ def test_a_memory_that_cannot_revise_keeps_the_first(policy: Any) -> None:
 
 
 class Lists(NamedTuple):
-    """A memory that is a list."""
-
     samples: list[tuple[int, float, float]]
 
     def observe(self, *sample: Any) -> None:
@@ -216,8 +214,6 @@ class Lists(NamedTuple):
 
 
 class Fewest(NamedTuple):
-    """Pulls what was pulled least."""
-
     def memory(self, arms: int) -> Lists:
         return Lists([])
 
@@ -253,7 +249,6 @@ def outcome(decision: int, arm: str) -> tuple[float, float]:
 
 
 def turns(campaign: Campaign, count: int) -> list[str]:
-    """So many asks and tells in turn."""
     named = []
     for _ in range(count):
         pull = asked(campaign)

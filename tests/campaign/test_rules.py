@@ -89,8 +89,6 @@ class Fussy(NamedTuple):
 
 
 class Fragile(NamedTuple):
-    """A policy with such a memory."""
-
     def memory(self, arms: int) -> Fussy:
         return Fussy(np.zeros(arms))
 

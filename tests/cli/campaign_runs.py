@@ -48,7 +48,6 @@ def ran(*arguments: object, stdin: str | bytes | None = None) -> Result:
 
 
 def events() -> int:
-    """How many there are in the store."""
     connection = sqlite3.connect("outlay.db")
     (count,) = connection.execute("SELECT count(*) FROM event").fetchone()
     connection.close()

@@ -26,11 +26,9 @@ class Cutting:
 
     @property
     def has_cut(self) -> bool:
-        """Whether it has cut since it was armed."""
         return self._cut is None
 
     def close(self) -> None:
-        """Take no more connections."""
         self._listening.close()
 
     def _work(self) -> None:

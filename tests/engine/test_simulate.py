@@ -37,8 +37,6 @@ BUDGETS = [3.0, 20.0, 60.0]
 
 
 class Thompson(NamedTuple):
-    """A randomised policy of a user's own."""
-
     scale: float = 1.0
 
     def sample(self, belief: Any, log_n: float, rng: Any) -> float:

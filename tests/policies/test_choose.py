@@ -21,8 +21,6 @@ for helper in Reach(Moments).functions:  # as the engine does before it compiles
 
 
 class Listed(NamedTuple):
-    """Scores read from a list."""
-
     scores: NDArray[np.float64]
 
     def score(self, belief: Belief, log_n: float) -> float:
@@ -30,8 +28,6 @@ class Listed(NamedTuple):
 
 
 class Shaken(NamedTuple):
-    """Random scores."""
-
     spread: float
 
     def sample(self, belief: Belief, log_n: float, rng: np.random.Generator) -> float:

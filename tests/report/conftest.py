@@ -38,13 +38,11 @@ def made(
 
 @pytest.fixture(scope="session")
 def three() -> Result:
-    """Two learning policies and the oracle."""
     return made({"UCBB1": UCBB1(0.25, 0.25, 0.0), "UCBM1": UCBM1(0.25, 0.25, 0.0), "Fixed": Fixed(0)}, [6.0, 14.0, 0.0])
 
 
 @pytest.fixture(scope="session")
 def apart() -> Result:
-    """One policy learns, one does not."""
     return made({"UCBB1": UCBB1(0.25, 0.25, 0.0), "RoundRobin": RoundRobin()}, [6.0, -0.5])
 
 
@@ -57,5 +55,4 @@ def nasty() -> Result:
 
 @pytest.fixture(scope="session")
 def make():
-    """The maker of such results."""
     return made

@@ -50,7 +50,6 @@ def calling(store: str, **settings: Any) -> Iterator[TestClient]:
 
 @pytest.fixture
 def client(store: str) -> Iterator[TestClient]:
-    """A service without keys."""
     with calling(store) as client:
         yield client
 

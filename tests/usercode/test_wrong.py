@@ -25,16 +25,13 @@ POLICIES = [
         "Misspells.score",
         "failed with AttributeError: 'Belief' object has no attribute 'mean_cots' (did you mean mean_cost?)",
     ),
-    (wrong.ForgetsImport(), "ForgetsImport.score", "failed with NameError: name 'nump' is not defined"),
     (wrong.TakesTooFew(), "TakesTooFew.score", "must take (self, belief, log_n); it takes (self, belief: "),
     (wrong.ChoosesHalf(), "ChoosesHalf.choose", f"{ARM} 0.0"),
-    (wrong.ChoosesBeyond(), "ChoosesBeyond.choose", f"{ARM} 7"),
     (wrong.PhaseOfText(), "PhaseOfText.phase", "must return a whole number; it returned 'late'"),
     (wrong.AsksHelper(), "helper", "failed with AttributeError: 'float' object has no attribute 'nothing'"),
 ]
 LAWS = [
     (wrong.DrawsOne(), "DrawsOne.draw", f"{PAIR} 1.0"),
-    (wrong.DrawsText(), "DrawsText.draw", f"{PAIR} (1.0, 'much')"),
     (wrong.DrawsNan(), "DrawsNan.draw", f"{PAIR} (1.0, nan)"),
     (wrong.DrawsWithoutGenerator(), "DrawsWithoutGenerator.draw", "must take (self, rng); it takes (self)"),
     (wrong.MomentsDivide(), "MomentsDivide.moments", "failed with ZeroDivisionError: "),
@@ -64,7 +61,7 @@ def test_a_wrong_policy_is_told_where_it_is_wrong(policy: Any, name: str, said: 
     assert "\n" not in told
 
 
-@pytest.mark.parametrize(("policy", "name", "said"), POLICIES[:4], ids=[name for _, name, _ in POLICIES[:4]])
+@pytest.mark.parametrize(("policy", "name", "said"), POLICIES[:3], ids=[name for _, name, _ in POLICIES[:3]])
 def test_a_campaign_says_the_same(policy: Any, name: str, said: str) -> None:
     told = refusal(lambda: outlay.Campaign(["a", "b"], 10.0, policy=policy))
     assert told.startswith(f"{marked(name)} {said}")

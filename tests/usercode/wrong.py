@@ -27,13 +27,6 @@ class Misspells(NamedTuple):
         return float(belief.mean_cots)  # here
 
 
-class ForgetsImport(NamedTuple):
-    width: float = 1.0
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return float(nump.inf)  # type: ignore[name-defined] # noqa: F821 # here
-
-
 class TakesTooFew(NamedTuple):
     width: float = 1.0
 
@@ -46,13 +39,6 @@ class ChoosesHalf(NamedTuple):
 
     def choose(self, memory: Any, now: Any, rng: Any) -> Any:
         return now.pulls / 2
-
-
-class ChoosesBeyond(NamedTuple):
-    width: float = 1.0
-
-    def choose(self, memory: Any, now: Any, rng: Any) -> int:
-        return 7
 
 
 class PhaseOfText(NamedTuple):
@@ -91,11 +77,6 @@ class Fair(NamedTuple):
 class DrawsOne(Fair):
     def draw(self, rng: Any) -> Any:
         return 1.0
-
-
-class DrawsText(Fair):
-    def draw(self, rng: Any) -> Any:
-        return 1.0, "much"
 
 
 class DrawsNan(Fair):

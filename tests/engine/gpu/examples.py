@@ -29,8 +29,6 @@ def has_gpu() -> bool:
 
 
 class Greedy(NamedTuple):
-    """A user's policy with a score alone."""
-
     bonus: float
 
     def score(self, belief: Belief, log_n: float) -> float:
@@ -48,8 +46,6 @@ class Thompson(NamedTuple):
 
 
 class Raising(NamedTuple):
-    """A policy that raises."""
-
     after: int
 
     def score(self, belief: Belief, log_n: float) -> float:
@@ -76,8 +72,6 @@ class Twofold(NamedTuple):
 
 
 class Remembering(NamedTuple):
-    """A policy with such a memory."""
-
     x: float
 
     def memory(self, arms: int) -> Twofold:
@@ -112,8 +106,6 @@ class Huge(NamedTuple):
 
 
 class Toll(NamedTuple):
-    """A user's law."""
-
     cost: float
     reward: float
 

@@ -49,8 +49,6 @@ class Discounted(NamedTuple):
 
 
 class Rooted(NamedTuple):
-    """A policy that takes its root from numpy."""
-
     x: float
 
     def score(self, belief: Belief, log_n: float) -> Any:
@@ -70,8 +68,6 @@ class Making(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """A policy with anything in it."""
-
     x: Any
 
     def score(self, belief: Belief, log_n: float) -> float:
