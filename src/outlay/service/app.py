@@ -25,11 +25,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outlay.campaign.records import Status
 from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import BadParameter
-from outlay.service import ServiceSettings, streams
+from outlay.service import ServiceSettings, endpoints, streams
 from outlay.service.alerts import BudgetAlerts
 from outlay.service.auth import KeyCache
 from outlay.service.campaigns import OpenCampaigns
-from outlay.service.endpoints import SAFE, Endpoint
+from outlay.service.endpoints import SAFE
 from outlay.service.openapi import ROUTES, document
 from outlay.service.problems import Refused, headers_of, problem_of
 from outlay.service.schemas import encode
@@ -56,6 +56,8 @@ _log = logging.getLogger("outlay.service")
 class Application:
     """The service of one store, to be run by `uvicorn` or a test client.
 
+    Every request passes here: its host, origin and number are checked, headers added, errors told as problems, logged.
+
     >>> application(ServiceSettings(store="sqlite:///spend.db")).settings.port
     8700
     """
@@ -64,19 +66,77 @@ class Application:
         self.settings = settings
         self.campaigns, self.keys = OpenCampaigns(settings), KeyCache(settings.store)
         self.metrics = Metrics(self.campaigns)
+        self._hosts = settings.allowed_hosts
         paths: defaultdict[str, ByMethod] = defaultdict(ByMethod)
         for route in ROUTES:
-            paths[route.path].apps[route.method] = Endpoint(route, self.campaigns, self.keys)
+            paths[route.path].apps[route.method] = route
         for path, page in streams.pages().items():
             paths[path].apps["GET"] = page
         listed = [Route(path, by_method) for path, by_method in paths.items()]
-        router = Router(listed, redirect_slashes=False, default=_nothing_here, lifespan=self._lifespan)
-        self._inner = RequestMiddleware(router, settings, self.metrics)
+        self._router = Router(listed, redirect_slashes=False, default=_nothing_here, lifespan=self._lifespan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
+        """Serve one request."""
         scope["app"] = self
-        await self._inner(scope, receive, send)
+        if scope["type"] != "http":
+            return await self._router(scope, receive, send)
+        began = time.perf_counter()
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request = scope["outlay.request"] = given if _REQUEST_ID.fullmatch(given) else next(_REQUEST_IDS)
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                said = MutableHeaders(scope=message)
+                said.update({**SAFETY, "x-request-id": request})
+                said.setdefault("cache-control", "no-store")
+            await send(message)
+
+        self.metrics.active += 1
+        try:
+            self._check(scope, headers)
+            await self._router(scope, receive, answer)
+        except ClientDisconnect:
+            status = status or 499
+        except Exception as error:
+            if status:  # part of the answer is sent: it can only be cut off
+                raise
+            found = problem_of(error)
+            found.request = request
+            if found.status >= 500 and not isinstance(error, Refused):
+                _log.error("request %s failed", request, exc_info=error, extra={"request": request})
+            await Response(encode(found), found.status, headers_of(error, found))(scope, receive, answer)
+        finally:
+            self.metrics.active -= 1
+            self._note(scope, status, time.perf_counter() - began)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        host = headers.get("host", "")
+        name, colon, port = host.rpartition(":")
+        if self._hosts is not None and (name if colon and port.isdecimal() else host).lower() not in self._hosts:
+            raise Refused("bad_host")
+        origin = headers.get("origin")
+        if origin is not None and scope["method"] not in SAFE and origin.partition("://")[2] != host:
+            raise Refused("bad_origin")
+        if self.metrics.active > self.settings.most_active and scope["path"] not in ALWAYS:
+            raise Refused("busy", retry_after=1.0)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        self.metrics.served(scope["method"], scope.get("outlay.route", "none"), status, seconds)
+        if self.settings.log_all or status >= 400:
+            said = {
+                "request": scope["outlay.request"],
+                "method": scope["method"],
+                "path": scope["path"][:200],
+                "status": status,
+                "ms": round(seconds * 1000, 2),
+                "key": scope.get("outlay.key", ""),
+            }
+            _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra={"said": said})
 
     @staticmethod
     def description() -> bytes:
@@ -108,82 +168,12 @@ class ByMethod:
         if app is None:
             raise Refused("method_not_allowed", allow=", ".join(sorted(self.apps)))
         scope["path_params"] = {name: unquote(value) for name, value in scope["path_params"].items()}
-        scope["outlay.route"] = app.route.path if isinstance(app, Endpoint) else "page"
+        scope["outlay.route"] = app.path if isinstance(app, endpoints.Route) else "page"
         await app(scope, receive, send)
 
 
 async def _nothing_here(*_: object) -> None:
     raise Refused("not_found")
-
-
-class RequestMiddleware:
-    """Applies to every request: id, host, origin and limit, headers of the answer, errors as problems, the log."""
-
-    def __init__(self, inner: ASGIApp, settings: ServiceSettings, metrics: "Metrics") -> None:
-        self._inner, self._settings, self._metrics = inner, settings, metrics
-        self._hosts = settings.allowed_hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            return await self._inner(scope, receive, send)
-        began = time.perf_counter()
-        headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        request = scope["outlay.request"] = given if _REQUEST_ID.fullmatch(given) else next(_REQUEST_IDS)
-        scope["path"] = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
-        status = 0
-
-        async def answer(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                said = MutableHeaders(scope=message)
-                said.update({**SAFETY, "x-request-id": request})
-                said.setdefault("cache-control", "no-store")
-            await send(message)
-
-        self._metrics.active += 1
-        try:
-            self._check(scope, headers)
-            await self._inner(scope, receive, answer)
-        except ClientDisconnect:
-            status = status or 499
-        except Exception as error:
-            if status:  # part of the answer is sent: it can only be cut off
-                raise
-            found = problem_of(error)
-            found.request = request
-            if found.status >= 500 and not isinstance(error, Refused):
-                _log.error("request %s failed", request, exc_info=error, extra={"request": request})
-            await Response(encode(found), found.status, headers_of(error, found))(scope, receive, answer)
-        finally:
-            self._metrics.active -= 1
-            self._note(scope, status, time.perf_counter() - began)
-
-    def _check(self, scope: Scope, headers: Headers) -> None:
-        host = headers.get("host", "")
-        name, colon, port = host.rpartition(":")
-        if self._hosts is not None and (name if colon and port.isdecimal() else host).lower() not in self._hosts:
-            raise Refused("bad_host")
-        origin = headers.get("origin")
-        if origin is not None and scope["method"] not in SAFE and origin.partition("://")[2] != host:
-            raise Refused("bad_origin")
-        if self._metrics.active > self._settings.most_active and scope["path"] not in ALWAYS:
-            raise Refused("busy", retry_after=1.0)
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        self._metrics.served(scope["method"], scope.get("outlay.route", "none"), status, seconds)
-        if self._settings.log_all or status >= 400:
-            said = {
-                "request": scope["outlay.request"],
-                "method": scope["method"],
-                "path": scope["path"][:200],
-                "status": status,
-                "ms": round(seconds * 1000, 2),
-                "key": scope.get("outlay.key", ""),
-            }
-            _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra={"said": said})
 
 
 def traced(app: ASGIApp) -> ASGIApp:

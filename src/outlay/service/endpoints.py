@@ -7,9 +7,11 @@ all come from the same tables.
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from inspect import signature
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, defstruct
@@ -32,52 +34,8 @@ JSON = "application/json"
 SAFE = ("GET", "HEAD")
 
 
-class Route(NamedTuple):
-    """What can be called; `scope` is what the key must allow, None if no key is needed."""
-
-    method: str
-    path: str
-    scope: auth.Scope | None
-    handler: Handler
-    body: Any  # the type, or None
-    query: Any
-    answer: Any
-    statuses: tuple[int, ...]  # the usual one first
-    media: str  # of the answer
-
-
 class RouteParameters(msgspec.Struct):
     """Base of the types made from the parameters of handlers."""
-
-
-class RouteTable(list[Route]):
-    """A list of routes, filled by a decorator."""
-
-    def route(
-        self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
-    ) -> Callable[[H], H]:
-        """Add a handler. Its parameters after the request are the fields of the body, or of the query of a GET.
-
-        A parameter named `body` is the whole body.
-        """
-
-        def add(handler: H) -> H:
-            hints = get_type_hints(handler, include_extras=True)
-            answer = hints.pop("return")
-            given = [parameter for name, parameter in signature(handler).parameters.items() if name != "request"]
-            taken = hints.get("body")
-            if taken is None and given:
-                name = handler.__name__.title().replace("_", "") + ("Query" if method == "GET" else "Body")
-                fields = [
-                    (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
-                    for each in given
-                ]
-                taken = defstruct(name, fields, bases=(RouteParameters,), forbid_unknown_fields=True)
-            body, query = (None, taken) if method == "GET" else (taken, None)
-            self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
-            return handler
-
-        return add
 
 
 class ApiRequest(Request):
@@ -85,13 +43,12 @@ class ApiRequest(Request):
 
     key: auth.Key
     campaign: Campaign  # the one in the path
+    status: int | None = None  # of the answer, if not the usual one
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, campaigns: OpenCampaigns, key_cache: auth.KeyCache
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send)
-        self.campaigns, self.key_cache = campaigns, key_cache
-        self.status: int | None = None  # of the answer, if not the usual one
+        self.campaigns: OpenCampaigns = self.app.campaigns
+        self.key_cache: auth.KeyCache = self.app.keys
 
     @property
     def name(self) -> str:
@@ -124,73 +81,112 @@ class ApiRequest(Request):
             await asyncio.gather(task, gone, stopping, return_exceptions=True)
 
 
-class Endpoint:
-    """A route as an ASGI application."""
+@dataclass(frozen=True)
+class Route:
+    """What can be called, as an ASGI application; `scope` is what the key must allow, None if no key is needed."""
 
-    def __init__(self, route: Route, campaigns: OpenCampaigns, keys: auth.KeyCache) -> None:
-        self.route, self._campaigns, self._keys = route, campaigns, keys
-        self._body = None if route.body is None else msgspec.json.Decoder(route.body)
+    method: str
+    path: str
+    scope: auth.Scope | None
+    handler: Handler
+    body: Any  # the type, or None
+    query: Any
+    answer: Any
+    statuses: tuple[int, ...]  # the usual one first
+    media: str  # of the answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the key, decode the request, call the handler, encode the answer."""
-        route = self.route
-        request = ApiRequest(scope, receive, send, self._campaigns, self._keys)
+        request = ApiRequest(scope, receive, send)
         await self._authorize(request)
         arguments = {}
-        if route.query is not None:
-            arguments = asdict(_query(request, route.query))
-        elif self._body is not None:
-            body = self._body.decode(await self._read(request))
+        if self.query is not None:
+            arguments = asdict(_query(request, self.query))
+        elif self.body is not None:
+            body = self._decoder.decode(await _read(request))
             arguments = asdict(body) if isinstance(body, RouteParameters) else {"body": body}
         try:
             if "campaign" in request.path_params:
-                request.campaign = await self._campaigns.campaign(request.name)
-            answer = await route.handler(request, **arguments)
+                request.campaign = await request.campaigns.campaign(request.name)
+            answer = await self.handler(request, **arguments)
         except Exception as error:
             await self._record(request, problem_of(error).status)  # failed attempts are recorded too
             raise
-        status = request.status or route.statuses[0]
+        status = request.status or self.statuses[0]
         await self._record(request, status)
         response = answer if callable(answer) else Response(encode(answer), status, media_type=JSON)
         await response(scope, receive, send)
 
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self.body)
+
     async def _authorize(self, request: ApiRequest) -> None:
         """Check that the caller may do this; a campaign that the key may not see does not exist for it."""
-        wanted = self.route.scope
-        if wanted is None:
+        if self.scope is None:
             return
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         by_cookie = scheme.lower() != "bearer"  # which a browser sends on its own
         token = request.cookies.get(auth.COOKIE, "") if by_cookie else token.strip()
-        request.key = await self._keys.authenticate(token, request.address)
+        request.key = await request.key_cache.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
-        if by_cookie and request.method not in SAFE and self._keys.needed:
+        if by_cookie and request.method not in SAFE and request.key_cache.needed:
             given = request.headers.get(auth.CSRF, "")
             if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
                 raise Refused("bad_origin", "a browser must send the token of its session")
         if "campaign" in request.path_params and not request.key.sees(request.name):
             raise NoCampaign("it is another's")
-        if not request.key.allows(wanted):
-            raise Refused("forbidden", f"this needs a key with the scope {wanted!r}")
-
-    async def _read(self, request: ApiRequest) -> bytes:
-        """The body; Refused if it is too large or not JSON."""
-        most = self._campaigns.settings.most_bytes
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > most:
-                raise Refused("too_large", f"at most {most} bytes are taken")
-        if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            raise Refused("not_json")
-        return body or b"{}"
+        if not request.key.allows(self.scope):
+            raise Refused("forbidden", f"this needs a key with the scope {self.scope!r}")
 
     async def _record(self, request: ApiRequest, status: int) -> None:
-        route = self.route
-        if route.scope == "admin" and route.method != "GET":
-            act, campaign = f"{route.method} {route.path}", request.path_params.get("campaign")
+        if self.scope == "admin" and self.method != "GET":
+            act, campaign = f"{self.method} {self.path}", request.path_params.get("campaign")
             number: str = request.scope["outlay.request"]
-            await self._keys.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
+            await request.key_cache.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
+
+
+class RouteTable(list[Route]):
+    """A list of routes, filled by a decorator."""
+
+    def route(
+        self, method: str, path: str, scope: auth.Scope | None, *, statuses: tuple[int, ...] = (200,), media: str = JSON
+    ) -> Callable[[H], H]:
+        """Add a handler. Its parameters after the request are the fields of the body, or of the query of a GET.
+
+        A parameter named `body` is the whole body.
+        """
+
+        def add(handler: H) -> H:
+            hints = get_type_hints(handler, include_extras=True)
+            answer = hints.pop("return")
+            given = [parameter for name, parameter in signature(handler).parameters.items() if name != "request"]
+            taken = hints.get("body")
+            if taken is None and given:
+                name = handler.__name__.title().replace("_", "") + ("Query" if method == "GET" else "Body")
+                fields = [
+                    (each.name, hints[each.name], NODEFAULT if each.default is each.empty else each.default)
+                    for each in given
+                ]
+                taken = defstruct(name, fields, bases=(RouteParameters,), forbid_unknown_fields=True)
+            body, query = (None, taken) if method == "GET" else (taken, None)
+            self.append(Route(method, path, scope, handler, body, query, answer, statuses, media))
+            return handler
+
+        return add
+
+
+async def _read(request: ApiRequest) -> bytes:
+    """The body; Refused if it is too large or not JSON."""
+    most = request.campaigns.settings.most_bytes
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise Refused("too_large", f"at most {most} bytes are taken")
+    if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Refused("not_json")
+    return body or b"{}"
 
 
 def _query(request: ApiRequest, wanted: type[RouteParameters]) -> RouteParameters:
