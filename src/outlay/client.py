@@ -138,7 +138,7 @@ class _Base(Generic[H]):
 
     def _deliver(self) -> Steps[int]:
         done, most = 0, AT_ONCE
-        while self._spool is not None and (some := self._spool.some(most)):
+        while self._spool is not None and (some := self._spool.waiting[:most]):
             campaign = some[0]["campaign"]
             tells = [*takewhile(lambda each, name=campaign: each["campaign"] == name, some)]  # type: ignore[misc]
             body = [{name: each[name] for name in ("pull", "cost", "reward")} for each in tells]
@@ -485,17 +485,20 @@ class Spool:
             raise BadFile(f"{path} is the spool of another process: give each its own") from None
         except OSError as error:
             raise BadFile(f"{path} cannot be a spool: {error.strerror}") from error
-        self._waiting = self._read()
+        self._file.seek(0)
+        lines = self._file.read().split(b"\n")
+        if lines[-1]:  # cut off by a crash, and not promised to anybody
+            self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
+        try:
+            self.waiting: list[Json] = [msgspec.json.decode(line) for line in lines[:-1] if line]
+        except (msgspec.DecodeError, UnicodeError):
+            raise BadFile(f"{self._path} is no spool") from None
 
     def add(self, tell: Json) -> None:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
             _append(self._file, [tell])
-            self._waiting.append(tell)
-
-    def some(self, most: int) -> list[Json]:
-        """The first tells that wait."""
-        return self._waiting[:most]
+            self.waiting.append(tell)
 
     def delivered(self, tells: list[Json], results: list[Json]) -> None:
         """These were told, or refused for good; what was refused is kept for people to look at."""
@@ -508,25 +511,14 @@ class Spool:
                 _append(file, refused)
         told = {id(tell) for tell in tells}
         with self._lock:
-            self._waiting = [tell for tell in self._waiting if id(tell) not in told]
-            if not self._waiting:  # to be told again is harmless, so the file need not shrink line by line
+            self.waiting = [tell for tell in self.waiting if id(tell) not in told]
+            if not self.waiting:  # to be told again is harmless, so the file need not shrink line by line
                 self._file.truncate(0)
                 _append(self._file, [])
 
     def close(self) -> None:
         """Let the file go; what waits is delivered by the next who opens it."""
         self._file.close()
-
-    def _read(self) -> list[Json]:
-        """What the file holds; a last line that was cut off by a crash was not promised to anybody."""
-        self._file.seek(0)
-        lines = self._file.read().split(b"\n")
-        if lines[-1]:
-            self._file.truncate(sum(len(line) + 1 for line in lines[:-1]))
-        try:
-            return [msgspec.json.decode(line) for line in lines[:-1] if line]
-        except (msgspec.DecodeError, UnicodeError):
-            raise BadFile(f"{self._path} is no spool") from None
 
 
 def _append(file: BinaryIO, rows: list[Json]) -> None:

@@ -8,6 +8,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Any
@@ -64,11 +65,8 @@ def check(settings: ServiceSettings) -> None:
     if is_older(settings.store, "serve"):
         raise StoreError("an older version made this store: stop all who use it, back it up, then `outlay migrate`")
     if not settings.on_loopback:
-        store = KeyStore(settings.store)
-        try:
+        with closing(KeyStore(settings.store)) as store:
             usable = any(key.valid(now()) for key in store.all())
-        finally:
-            store.close()
         if not usable:
             allowed = "127.0.0.1 or localhost, until `outlay keys new` has made a key"
             raise BadParameter("serve", "host", allowed, settings.host)

@@ -5,8 +5,8 @@ connection is cut. When a key is revoked or expires, its streams end.
 """
 
 import asyncio
+import codecs
 import csv
-import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import cache
@@ -197,14 +197,11 @@ class _Download(StreamingResponse):
 
 def write_csv(campaign: Campaign, file: BinaryIO) -> None:
     """All pulls as CSV, without tags and metadata."""
-    text = io.TextIOWrapper(file, "utf-8", newline="")
-    rows = csv.writer(text)
+    rows = csv.writer(codecs.getwriter("utf-8")(file))
     fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
     rows.writerow(["pull", *fields[1:]])
     for pull in campaign.pulls():
         rows.writerow([harmless(getattr(pull, name)) for name in fields])
-    text.flush()
-    text.detach()
 
 
 def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
