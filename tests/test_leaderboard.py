@@ -1,4 +1,4 @@
-"""The leaderboard: its statistics against hand-computed ones, what is kept, many arms, requests."""
+"""The leaderboard: its statistics against hand-computed ones, and the command from end to end."""
 
 from pathlib import Path
 from typing import Any
@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.leaderboard import __main__ as command
-from benchmarks.leaderboard import cells, play, tables
-from benchmarks.leaderboard.cells import rows_of
+from benchmarks.leaderboard import cells, play
 from benchmarks.leaderboard.contenders import Contender, always
 from benchmarks.leaderboard.problems import Entry
-from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Setting
 
 from outlay import Problem, simulate
-from outlay.arms import Bernoulli, Constant
+from outlay.arms import Bernoulli
 from outlay.policies import Fixed, RoundRobin
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
@@ -80,28 +78,3 @@ def test_the_command_from_end_to_end(
     command.main([*where, "--page", str(page)])
     assert page.read_text() == text
     assert counted == ["RoundRobin", "Worst"]
-
-
-PAIR = Problem([Constant(0.5, 0.5), Constant(2.0, 1.0)])
-RATIONED = Rationed("ration-pair", PAIR, 40)
-PER_REQUEST = Setting((0.25, 0.5), runs=2, seed=3)
-RATIONERS = {
-    "RoundRobin": Contender("nothing", always(RoundRobin()), requests=True),
-    "Cheap": Contender("budget", always(Fixed(0)), requests=True),
-    "Known": Contender("means", always(Fixed(1)), requests=True),
-}
-
-
-def test_regret_is_in_per_cent_of_the_best_mix(tmp_path: Path) -> None:
-    """0.5 or 1 for each request: *cheap* alone is best, or the half of a mix that brings 2/3; in turn, 1.25 a pull."""
-    played = play.play_all(play.jobs_of(RATIONED, RATIONERS, PER_REQUEST), tmp_path, print)
-    found = {each.job.label: each.kept.regret[0].tolist() for each in played}
-    assert found["Cheap"] == pytest.approx([0.0, 100 * (1 - 0.5 / (2 / 3))])
-    assert found["RoundRobin"][0] == pytest.approx(100 * (1 - 17 * 0.5 / 20 - 8 * 0.5 / 20))
-    rows = rows_of(played, {label: one.told for label, one in RATIONERS.items()})
-    assert {(row.problem, row.requests, row.group) for row in rows} == {("ration-pair×40", 40, "requests")}
-    assert all(np.isnan(row.ratio) for row in rows if row.policy == "Known")
-    assert [row.policy for row in rows if row.best] == ["Cheap", "RoundRobin"]
-    means = tables.mean_grid(rows)
-    assert means.headings == ("policy", "all", "40")
-    assert {line[0] for line in means.rows} == set(RATIONERS)

@@ -52,16 +52,6 @@ def test_any_data_against_rational_arithmetic(pairs: list[tuple[float, float]]) 
     assert abs(belief.cov - c) <= 1e-10 * math.sqrt(vx * vr) + 1e-30 * scale_x * scale_r
 
 
-def test_offset_of_1e8() -> None:
-    rng = np.random.default_rng(0)
-    pairs = [(float(a), float(b)) for a, b in 1e8 + rng.normal(size=(5000, 2))]
-    belief = remembered(pairs)
-    _, _, vx, vr, c = (float(v) for v in exact(pairs))
-    assert belief.var_cost == pytest.approx(vx, rel=1e-10)
-    assert belief.var_reward == pytest.approx(vr, rel=1e-10)
-    assert abs(belief.cov - c) <= 1e-10 * math.sqrt(vx * vr)
-
-
 def test_constant_values_have_no_variance() -> None:
     belief = remembered([(0.1, 0.7)] * 1000)
     assert belief == Belief(1, 1000, 0.1, 0.7, 0.0, 0.0, 0.0)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Sample, SequentialMoments
 
@@ -143,25 +142,3 @@ def test_all_orders_are_equally_likely() -> None:
         assert len(counts) == kinds
         expected = 4800 / kinds
         assert sum((count - expected) ** 2 / expected for count in counts) < limit
-
-
-def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
-    rng = np.random.default_rng(1)
-    one, other = SequentialMoments.empty(6), SequentialMoments.empty(6)
-    shuffle, observe, lead = (compiled(getattr(SequentialMoments, name)) for name in ("shuffle", "observe", "lead"))
-    opened, unopened, belief = (compiled(getattr(SequentialMoments, name)) for name in ("opened", "unopened", "belief"))
-    one.shuffle(np.random.default_rng(3))
-    shuffle(other, np.random.default_rng(3))
-    values = [0.0, -0.0, 1e-150, 1e100, -1e100, 1.0, *rng.normal(size=8).tolist()]
-    for n in range(1500):
-        arm, cost, reward = int(rng.integers(min(6, 1 + n // 20))), *(values[rng.integers(14)] for _ in range(2))
-        if n < 500:  # ordinary values, which no overflow has spoilt
-            cost, reward = abs(rng.normal()), rng.normal()
-        one.observe(arm, cost, reward)
-        observe(other, arm, cost, reward)
-        assert [array.tobytes() for array in one] == [array.tobytes() for array in other]
-        assert (one.opened(), one.unopened()) == (opened(other), unopened(other))
-        assert np.array(one.belief(arm)).tobytes() == np.array(belief(other, arm)).tobytes()
-        assert np.array(one.lead(arm)).tobytes() == np.array(lead(other, arm)).tobytes()
-    assert type(one.opened()) is type(one.unopened()) is int
-    assert {type(number) for number in one.lead(0)} == {float}

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from outlay import policies
 from outlay.campaign import Campaign, verify
 from outlay.campaign import campaign as asking
 from outlay.campaign.ledger.events import DEFAULT, Settings
@@ -84,26 +83,6 @@ def test_a_campaign_is_opened_again_as_it_was_or_as_it_is(tmp_path: Path) -> Non
     ):
         with pytest.raises(CampaignConflict, match=f"^campaign 'default' is there already, with {said}$"):
             Campaign(other, 9, store=store)
-
-
-def test_what_differs_is_said_in_money_and_seconds(tmp_path: Path) -> None:
-    """Not in units and microseconds: 10000000000 is no budget that anybody gave."""
-    store = f"sqlite:///{tmp_path}/a.db"
-    given: dict[str, Any] = {"policy": policies.UCBB2(1, 1), "ttl": 60, "reservation": 0.5, "unit": "0.01"}
-    Campaign(["a"], 10, store=store, **given).disconnect()
-    for other, said in (
-        ({"ttl": 5}, "ttl 60 s, not 5 s"),
-        ({"ttl": None}, "ttl 60 s, not none"),
-        ({"reservation": 0.25}, "reservation 0.5, not 0.25"),
-        ({"unit": "0.001"}, "unit 0.01, not 0.001"),
-        ({"mode": "hard"}, "mode until_exceeded, not hard"),
-        ({"first_pulls": 3}, "first_pulls 1, not 3"),
-        ({"policy": policies.UCBB2(1, 2)}, r"policy UCBB2\(.*reward_bound=1.*\), not UCBB2\(.*reward_bound=2.*\)"),
-    ):
-        with pytest.raises(CampaignConflict, match=f"^campaign 'default' is there already, with {said}$"):
-            Campaign(["a"], 10, store=store, **(given | other))
-    with pytest.raises(CampaignConflict, match=r"with budget 10, not 20$"):
-        Campaign(["a"], 20, store=store, **given)
 
 
 def test_a_set_has_no_order_and_is_refused() -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import astuple
 from outlay import Campaign
 from outlay.campaign import OpenPull, Pull, PullStatus, verify
 from outlay.campaign.pull import OnError
-from outlay.errors import BadParameter, CampaignConflict
+from outlay.errors import BadParameter
 from tests.campaign.busy import asked
 
 
@@ -95,24 +95,6 @@ def test_what_was_charged_can_be_told_after_all(caplog: pytest.LogCaptureFixture
     assert campaign.status().spent == 2.0
     assert pull.tell(0.5, 1).late
     assert campaign.status().spent == 0.5
-
-
-def test_charging_again_changes_nothing_and_what_is_told_stands(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign({"a": 2}, 3, store=store, expiry="release") as campaign:
-        one, two = campaign.ask_many(2)
-        one.charge()
-        one.charge()
-        two.tell(0.5, 1)
-        with pytest.raises(CampaignConflict, match="pull 3 is told and cannot be charged"):
-            two.charge()
-        with pytest.raises(CampaignConflict, match="pull 2 is expired and cannot be cancelled"):
-            one.cancel()
-        three = asked(campaign)
-        three.charge()  # crosses the budget
-        assert (campaign.status().phase, campaign.status().spent) == ("closed", 4.5)
-        assert [entry.kind for entry in campaign.history()][-2:] == ["expired", "exhausted"]
-    assert verify(store).problems == ()
 
 
 def test_a_pull_in_hand_is_a_pull(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
 from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.settings import agreed, chosen
-from outlay.errors import BadParameter, NotNow
+from outlay.errors import BadParameter
 from tests.campaign.busy import asked
 
 HOUR = 3600 * MICROS
@@ -102,27 +102,6 @@ def test_terms_that_make_no_sense() -> None:
         Campaign(["a"], 5, window="hour")  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="fallback of Campaign must be one of the arms; got 'b'"):
         Campaign(["a"], 5, fallback="b")
-
-
-def test_a_fallback_is_outside_the_budget() -> None:
-    campaign = Campaign({"large": 3, "free": 1}, 6, mode="hard", fallback="free", max_in_flight=2)
-    campaign.disable_arm("free")  # it serves as the fallback alone
-    for _ in range(2):
-        pull = asked(campaign)
-        assert (pull.arm, pull.fallback) == ("large", False)
-        pull.tell(3, 1)
-    one, two = campaign.ask_many(2)
-    assert (one.arm, one.fallback, one.reserved) == ("free", True, 1)
-    with pytest.raises(NotNow, match="max_in_flight is 2"):
-        campaign.ask()
-    assert not one.tell(1, 1).overrun
-    assert two.tell(5, 1).overrun  # more than the most that was agreed for this arm
-    status = campaign.status()
-    assert (status.phase, status.ended, status.fallback) == ("fallback", "exhausted", "free")
-    assert (status.spent, status.left, status.outside) == (6, 0, 6)
-    assert sum(arm.spent for arm in status.arms) == 12
-    campaign.set_budget(9)
-    assert asked(campaign).arm == "large"
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])

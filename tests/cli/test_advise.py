@@ -70,15 +70,6 @@ def test_what_is_refused_leaves_nothing_behind(ask):
     assert not list(Path("kept").iterdir())
 
 
-def test_a_bad_place_is_found_before_the_work_begins(ask):
-    for out in ("log.csv", "log.csv/deep"):
-        said = refused(ask("nosuch.csv", "--budget", "1", "--out", out), 1)
-        assert said.startswith(f"outlay: cannot write {out}: ")
-    assert "it is a file" in refused(ask("nosuch.csv", "--budget", "1", "--out", "log.csv"), 1)
-    Path("out/advice.html").mkdir(parents=True)
-    assert "out/advice.html: it is a folder" in refused(ask("nosuch.csv", "--budget", "1", "--out", "out"), 1)
-
-
 def test_requests_times_and_instances(ask):
     """Each option reaches the library, and errors name the option that is wrong."""
     frame = pd.read_csv("log.csv")

@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 from tests.arms import conftest
 
-from outlay import logs
 from outlay.arms import Bernoulli, Empirical, Gaussian, Linear, Pareto, Problem, Uniform, catalogue
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.experiments import Experiment, is_experiment, load, points_of
-from outlay.experiments.file import PolicyEntry, Sweep, moved, problem_of
-from outlay.logs import LogColumns
+from outlay.experiments.file import PolicyEntry, Sweep, moved
 from outlay.policies import BY_NAME, UCBB1, UCBM1
 from outlay.problem_policies import policy_for
 
@@ -164,43 +162,6 @@ def test_a_log_is_a_problem(write):
     pd.read_csv("log.csv").to_parquet("log.parquet")
     for name in ("log.csv.gz", "log.txt", "log.parquet"):
         assert load(write(OF_LOG.replace("log.csv", name))).problem == problem, name
-
-
-def test_every_pair_in_the_order_of_the_file(tmp_path, monkeypatch):
-    """Against the whole file at once, whatever the stretches; numbers are exactly those that Python reads."""
-    monkeypatch.setattr(logs, "BLOCK", 4096)
-    rng = np.random.default_rng(0)
-    names = ["zeta"] * 500 + rng.choice(["zeta", "alpha", "NA"], size=1500).tolist()
-    rows = [
-        (name, repr(cost), repr(reward))
-        for name, cost, reward in zip(
-            names, rng.lognormal(0, 3, 2000).tolist(), rng.normal(size=2000).tolist(), strict=True
-        )
-    ]
-    (tmp_path / "log.csv").write_text("\n".join(map(",".join, [("arm", "cost", "reward"), *rows])))
-    problem = problem_of(tmp_path / "log.csv", LogColumns())
-    assert problem.names == tuple(dict.fromkeys(names))
-    for name, law in zip(problem.names, problem.arms, strict=True):
-        pairs = np.array([(float(cost), float(reward)) for arm, cost, reward in rows if arm == name])
-        assert law == Empirical(*pairs.T)
-
-
-@pytest.mark.parametrize(
-    ("log", "sentence"),
-    [
-        ("", "log.csv is empty"),
-        ("model,usd,score\na,1,1\na,much,1\n", "the usd of log.csv must be a number in every row; row 3 has 'much'"),
-        ("model,usd,score\na,1,1\na,1,\n", "log.csv has an empty cell in row 3; every row must have all three"),
-        ("model,usd,score\na,inf,1\n", "the usd of log.csv must be a finite number within ±1e100 in every row; row 2"),
-        ("model,usd,score\na,-1,1\n", "the mean cost of 'a' of Problem must be a finite number > 0; got -1.0"),
-    ],
-)
-def test_a_broken_log(write, log, sentence):
-    write(log, "log.csv")
-    with pytest.raises(BadFile) as refused:
-        load(write(OF_LOG))
-    assert str(refused.value).startswith(f"experiment.toml: {sentence}")
-    assert "advise" not in str(refused.value)
 
 
 # The first of each law: of some others the mean reward cannot be moved alone.

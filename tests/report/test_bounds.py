@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from outlay.arms import Bernoulli, Constant, Exponential, Gamma, Gaussian, Pareto, Problem, catalogue
-from outlay.errors import BadParameter, NotCovered
+from outlay.errors import NotCovered
 from outlay.problem_policies import policy_for
 from outlay.report import request_bounds
 from outlay.report.bounds import (
@@ -172,9 +172,3 @@ def test_without_a_bound_the_mix_is_still_there():
     wild = request_bounds(Problem([Pareto(1.0, 1.0, 1.5), Constant(2.0, 1.1)]), 1500.0, 1000)
     assert wild.loss is None
     assert "finite variance" in wild.reason
-
-
-def test_bad_input():
-    for requests in (1, -1, math.inf, math.nan):
-        with pytest.raises(BadParameter, match=r"^requests of request_bounds must be "):
-            request_bounds(COINS, 10.0, requests)

@@ -98,21 +98,6 @@ def test_managing(client: TestClient) -> None:
     assert client.post(f"{SPRING}/close").json()["ended"] == "closed"
 
 
-def test_how_pulls_end_otherwise(client: TestClient) -> None:
-    first, second = ask(client), ask(client)
-    path = f"{SPRING}/pulls/{first['pull']}"
-    assert client.post(f"{path}/extend", json={"ttl": 7200}).json()["expires"] > first["expires"]
-    assert client.post(f"{path}/cancel", json={"reason": "no need"}).json()["status"] == "cancelled"
-    charged = client.post(f"{SPRING}/pulls/{second['pull']}/charge").json()
-    assert (charged["status"], charged["cost"]) == ("expired", second["reserved"])
-    told = client.post(f"{SPRING}/tell", json={"pull": second["pull"], "cost": 0.25, "reward": 0}).json()
-    assert told["late"]
-    amended = client.post(f"{SPRING}/pulls/{second['pull']}/amend", json={"cost": "0.125", "reason": "invoice"})
-    assert amended.json()["cost"] == 0.125
-    for number in ("99", "0", "x", "9" * 30):
-        assert code(client.get(f"{SPRING}/pulls/{number}")) == (404, "no_pull")
-
-
 def test_lists_come_in_pages(client: TestClient) -> None:
     for number in range(5):
         ask(client, key=f"job {number}", tags=["odd" if number % 2 else "even"], metadata={"n": number})
