@@ -180,8 +180,7 @@ class KeyCache:
 
     async def authenticate(self, token: str, address: str) -> Key:
         """The key of a token; Refused if there is none, or it is no longer valid."""
-        if time.monotonic() - self._read > FRESH:
-            await self.refresh()
+        await self.refresh()
         if not self._keys:
             return ANYBODY
         digest = digest_of(token)
@@ -195,8 +194,7 @@ class KeyCache:
 
     async def still_valid(self, key: Key) -> bool:
         """Whether a key that was accepted would still be accepted."""
-        if time.monotonic() - self._read > FRESH:
-            await self.refresh()
+        await self.refresh()
         found = self._keys.get(key.digest)
         return not self._keys if found is None else found.valid(now())
 
@@ -206,7 +204,7 @@ class KeyCache:
         return bool(self._keys)
 
     async def refresh(self) -> None:
-        """Read the keys, once for all requests that wait for them."""
+        """Read the keys where they are no longer fresh, once for all requests that wait for them."""
         async with self._lock:
             if time.monotonic() - self._read > FRESH:
                 self._keys = {key.digest: key for key in await self._off_the_loop(self._store.all)}

@@ -280,8 +280,7 @@ def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = Non
     by: Limit = "money" if np.mean(by_money <= by_requests) >= 0.5 else "requests"
     if np.mean(ends >= closes) >= 0.5:
         by = "window"
-    horizon = min(late, 3.0 * middle) if late > 0.0 else middle
-    times = np.linspace(0.0, horizon, STEPS + 1)[1:].tolist()
+    times = np.linspace(0.0, min(late, 3.0 * middle), STEPS + 1)[1:].tolist()
     sums = np.cumsum(np.pad(spending, ((0, 0), (1, 0))), axis=1)
     fan = [Ahead(_millis(when(seconds)), *_left_after(seconds / parts.seconds, sums, left)) for seconds in times]
     return Forecast(when(middle), when(early), when(late) if late <= LONGEST else None, by, fan)
@@ -327,8 +326,6 @@ def _rehearsed(parts: _Parts, left: float, requests: float) -> tuple[Vector, Vec
 
 def _until(taken: Vector, paces: Vector, most: float) -> Vector:
     """After how many spans each row exceeds `most`; after the last span the mean pace continues; ∞ for never."""
-    if most == math.inf:
-        return np.full(len(taken), math.inf)
     rows, sums = np.arange(len(taken)), np.cumsum(taken, axis=1)
     whole = np.argmax(sums > most, axis=1)
     last = taken[rows, whole]
