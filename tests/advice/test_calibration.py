@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from outlay.advice import comparison
 from outlay.advice.comparison import PAIRS, TIMES, WHOLE, Comparison, compare, groups_of, merged_groups
-from outlay.advice.summary import edges_of, parts_of, rate_interval, sums_of, timing_of
+from outlay.advice.summary import FALSE_ALARM, apart_chance, edges_of, parts_of, rate_interval, sums_of
 
 Floats = NDArray[np.float64]
 SOAK = pytest.param(2000, 1000, marks=pytest.mark.soak)
@@ -123,7 +123,8 @@ def test_arms_used_at_different_times_are_noticed(apart: bool) -> None:
         late = rng.random(600) < np.linspace(0.25, 0.65, 600) if apart else rng.random(600) < 0.3
         times = [np.flatnonzero(~late).astype(float), np.flatnonzero(late).astype(float)]
         edges = edges_of(times, [1.0, 1.0], 8)
-        alarms += timing_of([parts_of(own, edges) for own in times]).apart
+        chance = apart_chance([parts_of(own, edges) for own in times])
+        alarms += chance is not None and chance < FALSE_ALARM
     if apart:
         assert alarms / logs > 0.95
     else:

@@ -37,8 +37,8 @@ from outlay.advice.summary import (
     Interval,
     Tallies,
     Tally,
-    Timing,
     alarms,
+    apart_chance,
     block_means,
     change_of,
     course_of,
@@ -48,7 +48,6 @@ from outlay.advice.summary import (
     slack_of,
     sums_of,
     tail_of,
-    timing_of,
     verdicts,
 )
 from outlay.advice.summary import FALSE_ALARM as TIMING_ALARM
@@ -76,7 +75,7 @@ class Ground(NamedTuple):
     basis: str  # the whole log, equal times, or the same instances
     groups: list[Groups]  # of each arm that is compared
     bins: int  # of time, that groups are in
-    timing: Timing | None
+    chance: float | None  # of so uneven a use of the arms over time by accident; None where it was not tested
     instances: Instances | None
 
 
@@ -154,16 +153,16 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
     found = [tallies.arms[name] for name in priced]
     if (instances := instances_of(tallies, priced)) is not None and (instances.sums[..., 1].sum(axis=1) > 0.0).all():
         return Ground(PAIRS, merged_groups(instances.sums, rng), 1, None, instances)
-    timing = None
+    chance = None
     if len(priced) > 1 and not tallies.by_arm:
         edges = _edges(found, samples, PARTS)
-        timing = timing_of([parts_of(sample[TIME], edges) for sample in samples])
-    if timing is not None and timing.apart:
+        chance = apart_chance([parts_of(sample[TIME], edges) for sample in samples])
+    if chance is not None and chance < TIMING_ALARM:
         bins = bins_for(len(priced))
         most = max(MOST, IN_BIN * bins)
         edges = _edges(found, samples, bins)
         groups = [groups_of(sample[:TIME], parts_of(sample[TIME], edges), rng, most) for sample in samples]
-        return Ground(TIMES, groups, bins, timing, None)
+        return Ground(TIMES, groups, bins, chance, None)
     groups = []
     for tally in found:
         rows = tally.sample.rows()
@@ -172,7 +171,7 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
         else:  # of a long log, the groups that rows were dealt out to while it was read
             used = tally.spread[tally.spread[:, 0] > 0.0]
             groups.append(Groups(used, np.zeros(len(used), np.int64)))
-    return Ground(WHOLE, groups, 1, timing, None)
+    return Ground(WHOLE, groups, 1, chance, None)
 
 
 def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
@@ -191,11 +190,11 @@ def _latest(pairs: Floats, confidence: float, lowest: float, highest: float) -> 
 def _terms(
     tallies: Tallies, ground: Ground, compared: Comparison, parts: Sequence[Groups], seed: int
 ) -> ComparisonTerms:
-    shared, instances, timing = ground.basis == PAIRS, ground.instances, ground.timing
+    shared, instances = ground.basis == PAIRS, ground.instances
     return ComparisonTerms(
         basis=ground.basis,
         apart=ground.basis == TIMES,
-        apart_chance=None if timing is None else timing.chance,
+        apart_chance=ground.chance,
         timed=tallies.timed,
         dated=tallies.dated,
         by_arm=tallies.by_arm,

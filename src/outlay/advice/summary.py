@@ -238,28 +238,16 @@ def merged(one: Sums, other: Sums) -> Sums:
     return Sums(n, one.mean + step * (other.n / n), products)
 
 
-class Timing(NamedTuple):
-    """How the arms are spread over the time of the log."""
-
-    counts: Ints  # [arm, part] rows of the sample
-    chance: float | None  # of arms spread as unevenly by accident (the p-value); None where it cannot be tested
-
-    @property
-    def apart(self) -> bool:
-        """Whether the arms were used at different times."""
-        return self.chance is not None and self.chance < FALSE_ALARM
-
-
-def timing_of(parts: Sequence[Ints]) -> Timing:
-    """The spread of the arms over parts of the time, with a χ² test that arm and part are independent."""
+def apart_chance(parts: Sequence[Ints]) -> float | None:
+    """The p-value of a χ² test that the arms are spread evenly over parts of the time; None where it cannot be made."""
     from scipy.stats import chi2_contingency
 
     counts = np.stack([np.bincount(part, minlength=PARTS) for part in parts])
     tested = counts[counts.sum(axis=1) >= PARTS * _EXPECTED]
     tested = tested[:, tested.sum(axis=0) > 0]
     if min(tested.shape) < 2:
-        return Timing(counts, None)
-    return Timing(counts, float(chi2_contingency(tested, correction=False).pvalue))
+        return None
+    return float(chi2_contingency(tested, correction=False).pvalue)
 
 
 def edges_of(times: Sequence[Floats], weights: Sequence[float], count: int) -> Floats:

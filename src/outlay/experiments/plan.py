@@ -18,7 +18,6 @@ import numpy as np
 
 from outlay import __version__
 from outlay.arms import Problem
-from outlay.checks import writing
 from outlay.engine.limits import MODES, Mode, checked_limits, checked_world
 from outlay.engine.task import Backend
 from outlay.errors import BadFile, BadParameter, OutlayError
@@ -186,14 +185,6 @@ def kept(folder: Path, cell: Cell) -> Result | None:
     told = (result.problem, [*result.policies.values()], result.budgets.tolist(), requests, result.mode, result.runs)
     asked = (cell.problem, [cell.policy], [*cell.budgets], cell.requests, cell.mode, cell.runs)
     return result if told == asked and (result.seed, result.version) == (cell.seed, __version__) else None
-
-
-def keep(folder: Path, cell: Cell, result: Result) -> None:
-    """Write the result of a cell, all or nothing."""
-    path = path_of(folder, cell)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    result.save(path)
 
 
 def combined(point: SweepPoint, results: dict[str, Result]) -> Result:

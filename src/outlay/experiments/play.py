@@ -22,7 +22,6 @@ from outlay.experiments.plan import (
     Progress,
     SweepPoint,
     combined,
-    keep,
     kept,
     path_of,
     points_of,
@@ -116,7 +115,7 @@ def _results(
                     progress.expect(label, cell)
                     start = time.perf_counter()
                     result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
-                    keep(folder, cell, result)
+                    result.save(path_of(folder, cell))
                     progress.done(label, point.title, cell, time.perf_counter() - start)
                 found[label] = result
             yield point, combined(point, found)

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
@@ -40,7 +39,6 @@ from outlay.report.page import PageFigure, PolicyRanking, budgets_spanned, ranki
 from outlay.report.regret import headed, table
 from outlay.report.style import (
     INK,
-    Sheet,
     Width,
     band,
     blank,
@@ -414,7 +412,22 @@ def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True
         set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
         if chart.words or 0 < len(chart.ticks) <= (8 if columns == 1 else 5):
             axes.set_xticks(chart.ticks, chart.words or list(map(tick, chart.ticks)), parse_math=False)
-        named |= _lines(axes, panel, sheet, bool(chart.words))
+        chosen = looks([curve.label for curve in panel.curves])
+        for curve, (colour, mark) in zip(panel.curves, chosen, strict=True):
+            if chart.words:  # points with bars
+                axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
+            else:
+                band(axes, curve, colour)
+            [named[curve.label]] = axes.plot(
+                curve.budgets, curve.mean, color=colour, linestyle="" if chart.words else "-", linewidth=sheet.line,
+                marker={"": "o", "o": "s"}.get(mark, mark), markersize=4.5 if mark else 3.5,
+                markerfacecolor="white" if mark else colour,
+            )  # fmt: skip
+        if panel.floor:
+            [named[panel.floor.label]] = axes.plot(
+                panel.floor.budgets, panel.floor.values, color=INK, linestyle="" if chart.words else (0, (5, 3)),
+                linewidth=sheet.line / 1.6, marker="_", markersize=14 if chart.words else 6,
+            )  # fmt: skip
     for axes in panels[len(chart.panels) :]:
         axes.set_visible(False)
     if len(chart.panels) == 1 and not chart.panels[0].title:
@@ -423,29 +436,6 @@ def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True
         figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
     legend(figure, sheet, list(named.values()), list(named))
     return figure
-
-
-def _lines(axes: Axes, panel: Panel, sheet: Sheet, apart: bool) -> dict[str, Line2D]:
-    """Each policy as a line with its band, or, where the values are words, as points with bars."""
-    drawn = {}
-    chosen = looks([curve.label for curve in panel.curves])
-    for curve, (colour, mark) in zip(panel.curves, chosen, strict=True):
-        if apart:
-            axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
-        else:
-            band(axes, curve, colour)
-        [drawn[curve.label]] = axes.plot(
-            curve.budgets, curve.mean, color=colour, linestyle="" if apart else "-", linewidth=sheet.line,
-            marker={"": "o", "o": "s"}.get(mark, mark), markersize=4.5 if mark else 3.5,
-            markerfacecolor="white" if mark else colour,
-        )  # fmt: skip
-    if panel.floor:
-        xs, values = panel.floor.budgets, panel.floor.values
-        [drawn[panel.floor.label]] = axes.plot(
-            xs, values, color=INK, linestyle="" if apart else (0, (5, 3)), linewidth=sheet.line / 1.6, marker="_",
-            markersize=14 if apart else 6,
-        )  # fmt: skip
-    return drawn
 
 
 def page_text(experiment: Experiment, rankings: Sequence[PointRanking], table: Table, figure: PageFigure) -> str:

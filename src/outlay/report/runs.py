@@ -31,19 +31,10 @@ class Strip(NamedTuple):
     height: Floats  # in [−½, ½]
     mean: float
     median: float
-    runs: int  # of which these are some or all
 
 
-class Distribution(NamedTuple):
-    """Every policy's strip, and the axis that they share."""
-
-    end: str  # the last budget, in words
-    strips: list[Strip]
-    axis: Axis
-
-
-def distribution(result: Result, kind: RegretKind = "pseudo") -> Distribution:
-    """The numbers of `distribution_figure`."""
+def distribution(result: Result, kind: RegretKind = "pseudo") -> tuple[list[Strip], Axis]:
+    """The numbers of `distribution_figure`: every policy's strip, and the axis that they share."""
     runs = result.run_regret(kind)[:, :, -1]
     strips = [strip(label, values) for label, values in zip(result.labels, runs, strict=True)]
     ends = [Curve(one.label, np.ones(1), np.array([one.mean]), one.regret[:1], one.regret[-1:]) for one in strips]
@@ -56,7 +47,7 @@ def distribution(result: Result, kind: RegretKind = "pseudo") -> Distribution:
             one._replace(regret=np.maximum(one.regret, least), mean=max(one.mean, least), median=max(one.median, least))
             for one in strips
         ]
-    return Distribution(last_of(result, tick), strips, axis)
+    return strips, axis
 
 
 def strip(label: str, values: Floats) -> Strip:
@@ -65,7 +56,7 @@ def strip(label: str, values: Floats) -> Strip:
     if ranked.size > MOST_DOTS:
         ranked = ranked[np.linspace(0, ranked.size - 1, MOST_DOTS).round().astype(int)]
     height = np.asarray(np.arange(ranked.size) * _GOLDEN % 1.0 - 0.5, dtype=np.float64)
-    return Strip(shortened(label), ranked, height, float(values.mean()), float(np.median(values)), values.size)
+    return Strip(shortened(label), ranked, height, float(values.mean()), float(np.median(values)))
 
 
 def distribution_figure(
@@ -77,10 +68,9 @@ def distribution_figure(
     the mean lies where there is no run. On a logarithmic axis, runs without regret stand at the left end.
     """
     sheet = sheet_of("distribution_figure", width)
-    numbers = distribution(checked("distribution_figure", result), kind)
-    axis, strips = numbers.axis, numbers.strips
+    strips, axis = distribution(checked("distribution_figure", result), kind)
     figure, [axes] = blank(sheet, 1.0 + (0.75 if sheet.narrow else 0.48) * len(strips))
-    words = f"Regret of {counted(result.runs, 'run')} at {numbers.end}" if title else ""
+    words = f"Regret of {counted(result.runs, 'run')} at {last_of(result, tick)}" if title else ""
     frame(axes, sheet, words, "regret", grid="x")
     set_scale(axes.xaxis, axis.scale, axis.bottom, axis.top)
     marks = {
@@ -195,13 +185,12 @@ def arm_colours(arms: Grouping) -> list[str]:
 
 
 class Earnings(NamedTuple):
-    """Per policy, the mean number of an arm's pulls times its mean reward, and the reward that came, both over runs."""
+    """Per policy, the mean number of an arm's pulls over runs times its mean reward."""
 
     policies: list[str]
     end: str  # the last budget, in words
     arms: Grouping
     expected: Floats  # [policy, what is shown]
-    earned: Floats  # [policy]
     best: float  # what the best arm alone earned in the same runs; with requests, the most that can be earned
     line: str  # what that is called
 
@@ -215,7 +204,6 @@ def earnings(result: Result) -> Earnings:
         last_of(result, tick),
         arms,
         arms.gathered(expected),
-        np.asarray(result.reward[:, :, -1].mean(axis=1)),
         float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1]),
         "the best arm alone" if result.requests is None else "the most that can be earned",
     )

@@ -143,7 +143,7 @@ def _capped(edge: Edge, rate: float) -> bool:
 
 def on_its_outcomes(law: Tabled, rate: float, worth: float = 0.0) -> float:
     """D* among the laws on the outcomes of the table, those of probability 0 included."""
-    points = _table(law)
+    points = outcomes(law)
     return nearest(law, points, Edge(points.costs, points.rewards), rate, worth)
 
 
@@ -156,11 +156,9 @@ def on_its_box(law: Tabled | Beta | Uniform, rate: float, worth: float = 0.0) ->
 
 def outcomes(law: AnyLaw) -> Points:
     """The outcomes of a law with their probabilities, or a fine grid that stands for them; `NotCovered` for others."""
-    return _grid(law) if isinstance(law, (Beta, Uniform)) else _table(law)
-
-
-def _table(law: AnyLaw) -> Points:
     match law:
+        case Beta() | Uniform():
+            return _grid(law)
         case Bernoulli(p, q, both=both):
             chances = np.array([max(0.0, 1 - p - q + both), q - both, p - both, both])
             return Points(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]), chances)

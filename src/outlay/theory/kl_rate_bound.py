@@ -34,6 +34,7 @@ _SHARES = np.concatenate([np.geomspace(0.02, 0.4, 9), np.linspace(0.5, 0.95, 9)]
 _POWERS = np.geomspace(1e-3, 1.0, 60)  # for θ, where the arm itself is judged
 _TILTS = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 40)])  # for θ of the best arm, in units of E[Z]/E[Z²]
 _CELLS = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 120)])  # the ends of intervals of u
+_WIDTHS = np.diff(_CELLS)
 _FREE = np.arange(MOST_FREE_PULLS, KEPT_EXACTLY + 2.0)  # pulls of an arm that have all cost nothing
 
 _WITHIN = (0, 20, 40, 55, 65, 75, 85, 92, 99, 106)  # places of U among the cells
@@ -67,7 +68,6 @@ class Tilted(NamedTuple):
 
     gamma: Vector
     xi: Vector
-    ends: Vector  # of the cells, one more than these
     firsts: Vector  # γ at u = 0, for each θ
     low: float  # the least Z/M there is
     high: float  # and the largest
@@ -158,7 +158,7 @@ def _lost(best: ArmLaw, rate: float, bound: float, largest: float, weight: float
     w = (best.points.rewards - rate * best.points.costs) / bound
     with np.errstate(over="ignore", invalid="ignore"):
         gamma, xi = np.maximum(decay[:, 1:], decay[:, :-1]), np.maximum(spend[:, 1:], spend[:, :-1])
-        tilted = Tilted(gamma, xi, _CELLS, decay[:, 0], float(w.min()), float(w.max()))
+        tilted = Tilted(gamma, xi, decay[:, 0], float(w.min()), float(w.max()))
         if not tilted.first < 1.0:
             return []  # a dear outcome is too rare for every θ of the grid
         sums = Lost(weight * (_summed_mistakes(tilted) + _late(decay, spend)), tilted.first / (1.0 - tilted.first))
@@ -229,11 +229,10 @@ def _summed_mistakes(tilted: Tilted) -> float:
 
     ∫₀ᵁ ξ(1/(U(1−γ)²) + √(2Q(1+γ)/π)/(1−γ)^(5/2)) du + ∫_U^1 2ξ/(1−γ)³ du/(1−U).
     """
-    widths, found = np.diff(tilted.ends), []
-    beyond = np.nanmin(tilted.cubes, axis=0) * widths
+    beyond, found = np.nanmin(tilted.cubes, axis=0) * _WIDTHS, []
     rest = np.where(tilted.gamma < 1.0, np.maximum(1.0 - tilted.gamma, 1e-99), 0.0)
     for place in _WITHIN:
-        within = float(tilted.ends[place])
+        within = float(_CELLS[place])
         total = float(beyond[place:].sum()) / (1.0 - within)
         if place:
             price = np.sqrt(2.0 * tilted.curvature(within) * (1.0 + tilted.gamma[:, :place]) / math.pi)
@@ -242,7 +241,7 @@ def _summed_mistakes(tilted: Tilted) -> float:
                 terms = np.where(
                     near > 0, tilted.xi[:, :place] * (1 / (within * near**2) + price / near**2.5), math.inf
                 )
-            total += float((np.nanmin(terms, axis=0) * widths[:place]).sum())
+            total += float((np.nanmin(terms, axis=0) * _WIDTHS[:place]).sum())
         found.append(total)
     return min(found)
 
@@ -253,18 +252,18 @@ def _at_most_once(tilted: Tilted, largest: float, weight: float, budget: float) 
     With Y_t the mean of tilted L_t over a part of [0, 1], a supermartingale, and a the bound on weight·H_t with E[Y] of
     the stretch's beginning: P(max ≥ h) ≤ a/h, so that the mean is at most a(1 + ln(B/a)). With `_judged_by_kept`.
     """
-    least, widths = np.minimum(np.nanmin(tilted.gamma, axis=0), 1.0), np.diff(tilted.ends)
+    least = np.minimum(np.nanmin(tilted.gamma, axis=0), 1.0)
     last = _DEPTH / max(1e-9, 1.0 - float(least.max()))
     spend, times, begin = 0.0, 0.0, 1
     while begin < last:
         end = _next(begin)
-        height = _height(tilted, least**begin * widths, end - 1)
+        height = _height(tilted, least**begin * _WIDTHS, end - 1)
         spend += _capped(weight * largest * (end - 1) * height, budget)
         times += tilted.first**begin
         begin = end
     with np.errstate(invalid="ignore"):
         after = np.where(tilted.gamma < 1.0, tilted.cubes * tilted.gamma ** (begin - 1), math.inf)
-    spend += weight * begin * (begin + 1) * float((np.nanmin(after, axis=0) * widths).sum())
+    spend += weight * begin * (begin + 1) * float((np.nanmin(after, axis=0) * _WIDTHS).sum())
     spend += _judged_by_kept(tilted, largest, weight, budget)
     return Lost(spend, times + tilted.first**begin / (1.0 - tilted.first))
 
@@ -278,23 +277,23 @@ def _judged_by_kept(tilted: Tilted, largest: float, weight: float, budget: float
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(fine, kept * np.log(tilted.gamma), math.inf)
         falls = np.where(fine, np.log(tilted.firsts)[:, None], 0.0)
-    spend, begin, last, widths = 0.0, kept + 1, kept + _DEPTH / (1.0 - tilted.first), np.diff(tilted.ends)
+    spend, begin, last = 0.0, kept + 1, kept + _DEPTH / (1.0 - tilted.first)
     while begin < last:
         end = _next(begin)
         means = np.exp(np.minimum((logs + (begin - kept) * falls).min(axis=0), _LARGEST_EXPONENT))
-        height = _height(tilted, means * widths, kept) + tilted.first**begin
+        height = _height(tilted, means * _WIDTHS, kept) + tilted.first**begin
         spend += _capped(weight * largest * (end - 1) * height, budget)
         begin = end
     rest = np.where(fine, -np.expm1(falls), 1.0)
     after = np.exp(np.minimum(logs + (begin - kept) * falls, _LARGEST_EXPONENT)) * (begin / rest + 1.0 / rest**2)
-    return spend + weight * largest * (kept + 1) * float((after.min(axis=0) * widths).sum())
+    return spend + weight * largest * (kept + 1) * float((after.min(axis=0) * _WIDTHS).sum())
 
 
 def _height(tilted: Tilted, means: Vector, samples: int) -> float:
     """A bound on E[max_u L] of so many samples, from E[L] in each cell times its width: the best U is taken."""
     below, found = np.concatenate([[0.0], np.cumsum(means)]), []
     for place in _WITHIN:
-        within = float(tilted.ends[place])
+        within = float(_CELLS[place])
         height = (samples + 1) * float(below[-1] - below[place]) / (1.0 - within)
         if place:
             price = 1.0 + within * math.sqrt(2.0 * tilted.curvature(within) * samples / math.pi)

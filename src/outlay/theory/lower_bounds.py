@@ -53,18 +53,6 @@ class FiniteBound(NamedTuple):
     pulls: dict[str, float]  # by arm with a gap: its mean number of pulls is at least this
 
 
-class _Cases(NamedTuple):
-    """A row per arm with a gap, and what is tried for it: D, εb, b and the chance p."""
-
-    arms: list[int]
-    mean: Vector  # μ, a column
-    loss: Vector  # μΔ
-    distance: Vector
-    gain: Vector  # ε·b
-    part: Vector  # b
-    late: Vector  # p
-
-
 @needed("theory.lower_bound")
 def lower_bound(
     problem: Problem,
@@ -222,58 +210,50 @@ def finite_bound(
         regret = real("finite_bound", "regret", regret, at_least=0)
     checked_problem("finite_bound", problem)
     _check_model("finite_bound", problem, model)
-    cases = _cases(problem, budget, model)
-
-    def at(most: float) -> FiniteBound:
-        pulls = _pulls(cases, most)
-        named = {problem.names[arm]: float(x) for arm, x in zip(cases.arms, pulls, strict=True)}
-        return FiniteBound(float(cases.loss @ pulls), most, named)
-
-    if regret is not None:
-        return at(regret)
-    low, high = 0.0, at(0.0).value  # the bound falls as R rises, and is R at one place
-    while high - low > _FINE * high:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if at(middle).value >= middle else (low, middle)
-    return at(low)._replace(value=low)
-
-
-def _cases(problem: Problem, budget: float, model: str | None) -> _Cases:
     found, variances = rates(problem), problem.second_moments()["var_cost"]
     if not np.isfinite(variances).all():
         name = problem.names[int(np.argmin(np.isfinite(variances)))]
         raise NotCovered(f"the bound at a budget is for costs of finite variance; those of arm {name!r} have none")
+    # A row per arm with a gap, a column for each ε and b that is tried.
     arms, gains = suboptimal(problem), np.tile(_GAINS, len(_PARTS))
     part = np.repeat(budget * np.array(_PARTS), len(_GAINS))
-    distance = np.empty((len(arms), len(part)))
+    mean, gap = (values[np.array(arms, dtype=int)][:, None] for values in (found.mean_cost, found.gap))
+    loss, gain = (mean * gap)[:, 0], gap * gains * part
+    distance = np.empty(gain.shape)
     for row, k in enumerate(arms):
-        law, gap = problem.arms[k], float(problem.gaps[k])
+        law, off = problem.arms[k], float(problem.gaps[k])
         try:
-            each = [divergence(law, problem.rate + gain * gap, _own(law, model)) for gain in _GAINS]
+            each = [divergence(law, problem.rate + more * off, _own(law, model)) for more in _GAINS]
         except NotCovered as reason:
             raise NotCovered(f"no bound at a budget for arm {problem.names[k]!r}: {reason}") from None
         distance[row] = np.tile(each, len(_PARTS))
     spread = float((variances / found.mean_cost).max()) * part
     with np.errstate(over="ignore", invalid="ignore"):  # 0/0 at budgets next to 0, of which nothing follows
         late = spread / (spread + (budget - part) ** 2)
-    mean, gap = (values[np.array(arms, dtype=int)] for values in (found.mean_cost, found.gap))
-    return _Cases(arms, mean[:, None], mean * gap, distance, gap[:, None] * gains * part, part, late)
 
+    def at(most: float) -> FiniteBound:
+        """The largest x that some ε and b prove: where x·D is kl(1 − p − μx/b, R/(εb)), by halving."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            there = np.minimum(most / gain, 1.0)
+            here = np.maximum(there, 1.0 - late)
+            highest = np.nan_to_num(_coins(here, there) / distance, nan=0.0, posinf=math.inf)
+            high = np.minimum(highest, (here - there) * part / mean)  # at the latter both shares are equal
+            low = np.zeros_like(high)
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2.0
+                less = middle * distance < _coins(np.maximum(there, here - mean * middle / part), there)
+                low, high = np.where(less, middle, low), np.where(less, high, middle)
+        pulls = low.max(axis=1)
+        named = {problem.names[arm]: float(x) for arm, x in zip(arms, pulls, strict=True)}
+        return FiniteBound(float(loss @ pulls), most, named)
 
-def _pulls(cases: _Cases, regret: float) -> Vector:
-    """For each arm the largest x that some ε and b prove: where x·D is kl(1 − p − μx/b, R/(εb)), by halving."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        there = np.minimum(regret / cases.gain, 1.0)
-        here = np.maximum(there, 1.0 - cases.late)
-        most = np.nan_to_num(_coins(here, there) / cases.distance, nan=0.0, posinf=math.inf)
-        high = np.minimum(most, (here - there) * cases.part / cases.mean)  # at the latter both shares are equal
-        low = np.zeros_like(high)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2.0
-            less = middle * cases.distance < _coins(np.maximum(there, here - cases.mean * middle / cases.part), there)
-            low, high = np.where(less, middle, low), np.where(less, high, middle)
-    pulls: Vector = low.max(axis=1)
-    return pulls
+    if regret is not None:
+        return at(regret)
+    least, most = 0.0, at(0.0).value  # the bound falls as R rises, and is R at one place
+    while most - least > _FINE * most:
+        middle = (least + most) / 2.0
+        least, most = (middle, most) if at(middle).value >= middle else (least, middle)
+    return at(least)._replace(value=least)
 
 
 def _coins(p: Vector, q: Vector) -> Vector:
