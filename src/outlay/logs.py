@@ -188,10 +188,14 @@ def stretches(source: object, columns: LogColumns, owner: str, more: MoreColumns
         start = _start(path)
         if start == _PARQUET:
             yield from _converted(_parquet_batches(path, roles), columns, where, first=1)
-        elif _looks_like_json(path, start):
+            return
+        with _opened(path, start) as (_, unpacked):
+            head: bytes = unpacked.read(_HEAD)
+        if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             yield from _converted(_json_batches(path, start, roles), columns, where, first=1)
         else:
-            yield from _converted(_csv_batches(path, start, columns, roles), columns, where, first=2)
+            separator = _separator(path, head, columns)
+            yield from _converted(_csv_batches(path, start, separator, roles), columns, where, first=2)
 
 
 def _start(path: Path) -> bytes:
@@ -284,31 +288,30 @@ def _present(asked: dict[str, str], present: list[str], where: str, owner: str) 
     return {role: group[0] for role, group in found.items()}
 
 
-def _unpacked(file: Any, start: bytes) -> Any:
-    """The file, or what is packed in it; `start` are its first bytes."""
+@contextmanager
+def _opened(path: Path, start: bytes) -> Iterator[tuple[Any, Any]]:
+    """The file, and what can be read of it: itself, or what is packed in it; `start` are its first bytes."""
     import pyarrow as pa
 
     packing = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
-    return file if packing is None else pa.CompressedInputStream(file, packing)
+    with pa.OSFile(os.fsencode(path)) as file:
+        yield file, file if packing is None else pa.CompressedInputStream(file, packing)
 
 
-def _csv_batches(path: Path, start: bytes, columns: LogColumns, roles: Roles) -> Batches:
-    """The batches of a CSV file; `start` are its first bytes."""
+def _csv_batches(path: Path, start: bytes, separator: str, roles: Roles) -> Batches:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    with pa.OSFile(os.fsencode(path)) as file:
-        head = _unpacked(file, start).read(_HEAD)
-    parse = arrow.ParseOptions(delimiter=_separator(path, head, columns), newlines_in_values=True)
+    parse = arrow.ParseOptions(delimiter=separator, newlines_in_values=True)
     read = arrow.ReadOptions(block_size=BLOCK, use_threads=False)  # with threads it cannot say in which row it failed
-    with pa.OSFile(os.fsencode(path)) as file:
-        present = arrow.open_csv(_unpacked(file, start), read, parse).schema.names
+    with _opened(path, start) as (_, unpacked):
+        present = arrow.open_csv(unpacked, read, parse).schema.names
     found = roles(present)
     coded = pa.dictionary(pa.int32(), pa.string())
     text = {name: pa.string() if role in ("cost", "reward", "time") else coded for role, name in found.items()}
     convert = arrow.ConvertOptions(include_columns=list(found.values()), column_types=text)
-    with pa.OSFile(os.fsencode(path)) as file:
-        for count, batch in enumerate(arrow.open_csv(_unpacked(file, start), read, parse, convert), 1):
+    with _opened(path, start) as (file, unpacked):
+        for count, batch in enumerate(arrow.open_csv(unpacked, read, parse, convert), 1):
             yield batch.rename_columns(list(found)), min(file.tell(), count * BLOCK) / file.size()
 
 
@@ -355,21 +358,12 @@ def _separator(path: Path, head: bytes, columns: LogColumns) -> str:
     return often[0]
 
 
-def _looks_like_json(path: Path, start: bytes) -> bool:
-    """Whether the first thing in the file, unpacked, is an object; `start` are its first bytes."""
-    import pyarrow as pa
-
-    with pa.OSFile(os.fsencode(path)) as file:
-        head: bytes = _unpacked(file, start).read(1 << 10)
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-
 def _json_batches(path: Path, start: bytes, roles: Roles) -> Batches:
     """A file of JSON lines. Its columns are the keys of the first rows; a key that a row lacks is an empty cell."""
     import pyarrow as pa
 
-    with pa.OSFile(os.fsencode(path)) as file:
-        lines = io.BufferedReader(_unpacked(file, start), 1 << 20)  # closes the file when nothing refers to it any more
+    with _opened(path, start) as (file, unpacked):
+        lines = io.BufferedReader(unpacked, 1 << 20)  # closes the file when nothing refers to it any more
         rows, found = _rows(lines, path), None
         while part := list(islice(rows, BATCH)):
             if found is None:
