@@ -173,7 +173,7 @@ class Database:
         self._file = engines.where(engine) if engines.is_sqlite(engine) else None
         self._turns = None if self._file is None else sqlite.FileTurns(Path(self._file))
         self._writer_id, self._transaction_numbers = uuid.uuid4().hex[:20], count()
-        self.writer: Writer[CachedLedger] = Writer(self._group_by_campaign, self._close_campaign, engines.where(engine))
+        self.writer = Writer(self._group_by_campaign, self._close_campaign, engines.where(engine))
 
     def _close_campaign(self, cached: "CachedLedger") -> bool:
         """Close a campaign, and the store with the last one: then True."""
@@ -191,9 +191,9 @@ class Database:
             self._turns.close()
         return True
 
-    def _group_by_campaign(self, waiting: list[WriteRequest["CachedLedger"]]) -> None:
+    def _group_by_campaign(self, waiting: list[WriteRequest]) -> None:
         """Write all requests in one transaction; where a campaign is open more than once here, in as many passes."""
-        by_campaign: dict[CachedLedger, list[WriteRequest[CachedLedger]]] = {}
+        by_campaign: dict[CachedLedger, list[WriteRequest]] = {}
         for request in waiting:
             by_campaign.setdefault(request.campaign, []).append(request)
         passes: list[dict[str, CampaignBatch]] = []
@@ -308,13 +308,13 @@ class Database:
 class CampaignBatch:
     """The requests for one campaign in a transaction, and their outcome."""
 
-    def __init__(self, cached: "CachedLedger", requests: list[WriteRequest["CachedLedger"]]) -> None:
+    def __init__(self, cached: "CachedLedger", requests: list[WriteRequest]) -> None:
         self.cached = cached
         # Asks after tells, so that they know more; requests that were served in part come last.
         self.requests = sorted(requests, key=lambda one: (bool(one.replies), isinstance(next(iter(one.left), 0), Ask)))
         self.cancelled = list(cached.undelivered)
         self.done: Done | None = None
-        self.taken: list[tuple[WriteRequest[CachedLedger], Sequence[Command]]] = []  # with what is decided of each
+        self.taken: list[tuple[WriteRequest, Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
 
     def run_commands(
@@ -358,7 +358,7 @@ class CachedLedger:
         self.name, self._policy = name, policy
         self._opening = None if opening is None else plain(opening)
         self._clock = clock or Clock()
-        self.closed = False
+        self.closed = False  # it was let go
         self.undelivered: list[int] = []  # pulls that nobody received, to be cancelled with the next batch
         self.listeners: list[Listener] = []
         self.campaign_id = 0  # in its database; 0 until it is found or made there

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from outlay.campaign.ledger.events import Ask, Command
@@ -22,29 +22,21 @@ from outlay.campaign.records import Pull, Reply
 from outlay.campaign.stores.base import FORKED, plain
 from outlay.errors import QueueFull, StoreBusy, StoreError
 
+if TYPE_CHECKING:
+    from outlay.campaign.stores.transaction import CachedLedger
+
 LARGEST = 256  # commands in one transaction, a last request that is larger aside
 MOST_WAITING = 10_000  # requests that may wait; more are refused, and may be tried again
 COME_BACK = 0.001  # seconds to wait for callers who were just answered, and may have the next command at once
 AT_THE_END = 2.0  # seconds that the end of the process waits for what is being written
 
 
-class WrittenCampaign(Protocol):
-    """What the writer knows of a campaign."""
-
-    name: str
-    closed: bool  # it was let go
-    undelivered: list[int]  # pulls that nobody received, to be cancelled with the next batch
-
-
-C = TypeVar("C", bound=WrittenCampaign)
-
-
-class WriteRequest(Generic[C]):
+class WriteRequest:
     """One caller's commands for one campaign, and the future by which the caller hears of the outcome."""
 
     __slots__ = ("campaign", "commands", "error", "future", "leaving", "replies")
 
-    def __init__(self, campaign: C, commands: Sequence[Command] = (), *, leaving: bool = False) -> None:
+    def __init__(self, campaign: "CachedLedger", commands: Sequence[Command] = (), *, leaving: bool = False) -> None:
         self.campaign, self.leaving = campaign, leaving
         self.commands = [plain(command) for command in commands]
         self.future: Future[list[Reply]] = Future()
@@ -76,19 +68,21 @@ class WriteRequest(Generic[C]):
         ]
 
 
-class Writer(Generic[C]):
+class Writer:
     """A thread that hands requests to `serve`, many at a time, and tells their callers.
 
     `serve` gives each request its replies or its error, and `leave` lets a campaign go: True where it was the last.
     """
 
-    def __init__(self, serve: Callable[[list[WriteRequest[C]]], None], leave: Callable[[C], bool], name: str) -> None:
+    def __init__(
+        self, serve: Callable[[list[WriteRequest]], None], leave: Callable[["CachedLedger"], bool], name: str
+    ) -> None:
         self._serve, self._leave = serve, leave
         self._process = os.getpid()
-        self._queue: SimpleQueue[WriteRequest[C]] = SimpleQueue()
-        self._waiting: dict[C, deque[WriteRequest[C]]] = {}  # taken from the queue, by campaigns whose turn is next
-        self._leaving: set[C] = set()  # campaigns that will be let go: what comes after that is refused
-        self._open: set[WriteRequest[C]] = set()  # that are not answered, or not taken back yet
+        self._queue: SimpleQueue[WriteRequest] = SimpleQueue()
+        self._waiting: dict[CachedLedger, deque[WriteRequest]] = {}  # taken from the queue; campaigns take turns
+        self._leaving: set[CachedLedger] = set()  # campaigns that will be let go: what comes after that is refused
+        self._open: set[WriteRequest] = set()  # that are not answered, or not taken back yet
         self._last = 0  # requests in the last transaction
         self._over = False
         _writers.add(self)
@@ -99,7 +93,7 @@ class Writer(Generic[C]):
         """How many requests wait for their answer."""
         return sum(not request.future.done() for request in list(self._open))
 
-    def call(self, campaign: C, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
+    def call(self, campaign: "CachedLedger", commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """The replies, when they are kept; StoreBusy where that takes longer than `timeout` seconds."""
         request = WriteRequest(campaign, commands)
         try:
@@ -116,7 +110,7 @@ class Writer(Generic[C]):
             raise
         return request.future.result()
 
-    async def acall(self, campaign: C, commands: Sequence[Command]) -> list[Reply]:
+    async def acall(self, campaign: "CachedLedger", commands: Sequence[Command]) -> list[Reply]:
         """The same in an event loop."""
         request = WriteRequest(campaign, commands)
         loop = asyncio.get_running_loop()
@@ -141,12 +135,12 @@ class Writer(Generic[C]):
             raise
         return request.future.result()
 
-    def close(self, campaign: C) -> None:
+    def close(self, campaign: "CachedLedger") -> None:
         """Write what waits for a campaign, and let it go; a forked process has nothing to let go."""
         if os.getpid() == self._process:
             self._wait(WriteRequest(campaign, leaving=True), None)
 
-    def drop(self, campaign: C) -> None:
+    def drop(self, campaign: "CachedLedger") -> None:
         """Let a campaign go that nobody holds any more: it may be called whenever something is collected."""
         self._queue.put(WriteRequest(campaign, leaving=True))
 
@@ -155,7 +149,7 @@ class Writer(Generic[C]):
         while self._open and os.getpid() == self._process and time.monotonic() < deadline:
             time.sleep(0.001)
 
-    def _wait(self, request: WriteRequest[C], timeout: float | None) -> None:
+    def _wait(self, request: WriteRequest, timeout: float | None) -> None:
         """Enter a request, and wait until it is answered; Empty where that takes too long.
 
         Not by the future: its lock could be left locked by Ctrl-C, and the thread that writes would wait for ever.
@@ -165,7 +159,7 @@ class Writer(Generic[C]):
         self._enter(request)
         answered.get(timeout=None if timeout is None else max(0.0, timeout))
 
-    def _enter(self, request: WriteRequest[C]) -> None:
+    def _enter(self, request: WriteRequest) -> None:
         if os.getpid() != self._process:
             raise StoreError(FORKED)
         if request.commands and len(self._open) >= MOST_WAITING:
@@ -175,12 +169,12 @@ class Writer(Generic[C]):
         if self._over:  # the thread may have looked for the last time
             self._refuse_rest()
 
-    def _give_up(self, request: WriteRequest[C]) -> None:
+    def _give_up(self, request: WriteRequest) -> None:
         """Nobody waits for this request any more: it is left out, or what it was given is taken back."""
         if not request.future.cancel():
             self._take_back(request)
 
-    def _take_back(self, request: WriteRequest[C]) -> None:
+    def _take_back(self, request: WriteRequest) -> None:
         if pulls := request.undelivered():
             request.campaign.undelivered.extend(pulls)
             self._enter(WriteRequest(request.campaign))
@@ -199,7 +193,7 @@ class Writer(Generic[C]):
             self._serve(stay)
         self._answer(batch)
 
-    def _take(self) -> list[WriteRequest[C]]:
+    def _take(self) -> list[WriteRequest]:
         """What waits, up to a transaction's worth: where there is more, campaigns take turns."""
         new = [] if self._waiting else [self._queue.get()]
         if self._last > 1:  # a transaction for half of them takes nearly as long as one for all
@@ -215,7 +209,7 @@ class Writer(Generic[C]):
             if request.leaving:
                 self._leaving.add(request.campaign)
             self._waiting.setdefault(request.campaign, deque()).append(request)
-        batch: list[WriteRequest[C]] = []
+        batch: list[WriteRequest] = []
         size = 0
         while self._waiting and size < LARGEST:
             campaign = next(iter(self._waiting))
@@ -230,7 +224,7 @@ class Writer(Generic[C]):
         self._last = len(batch)
         return batch
 
-    def _answer(self, batch: list[WriteRequest[C]]) -> None:
+    def _answer(self, batch: list[WriteRequest]) -> None:
         """Tell the callers; what is not done comes first the next time, and before its campaign is let go."""
         again = [request for request in batch if request.left]
         unfinished = {request.campaign for request in again}
@@ -246,7 +240,7 @@ class Writer(Generic[C]):
                 self._take_back(request)
             self._open.discard(request)
 
-    def _let_go(self, campaign: C) -> None:
+    def _let_go(self, campaign: "CachedLedger") -> None:
         before = 0
         while campaign.undelivered and len(campaign.undelivered) != before:  # as long as some are cancelled
             before = len(campaign.undelivered)
@@ -254,7 +248,7 @@ class Writer(Generic[C]):
         self._over |= self._leave(campaign)
         self._leaving.discard(campaign)
 
-    def _refuse(self, requests: Iterable[WriteRequest[C]]) -> None:
+    def _refuse(self, requests: Iterable[WriteRequest]) -> None:
         """Answer those who came when their campaign had been let go."""
         for request in requests:
             request.error = None if request.leaving else StoreError("the campaign was disconnected: open it anew")
@@ -269,7 +263,7 @@ class Writer(Generic[C]):
                 return
 
 
-_writers: WeakSet[Writer[Any]] = WeakSet()
+_writers: WeakSet[Writer] = WeakSet()
 
 
 @atexit.register
