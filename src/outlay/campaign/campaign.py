@@ -13,7 +13,7 @@ from outlay.campaign.ledger.apply import stored_policy
 from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
-from outlay.campaign.pull import AnyPull, OpenPull, forgotten, number_of, settled
+from outlay.campaign.pull import AnyPull, Failure, OpenPull, forgotten, number_of, settled
 from outlay.campaign.reasons import MOST, Explanation, Reasons, reasons_of
 from outlay.campaign.records import (
     Entry,
@@ -508,15 +508,13 @@ class Campaign:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         self.disconnect()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: Failure, error: BaseException | None, at: TracebackType | None) -> None:
         await self.adisconnect()
 
     @sync

@@ -267,8 +267,6 @@ def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pa
 # What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
 Answer = Pull | Receipt | Explanation | int | None
 Reply = Answer | Exception  # or why it was refused
-
-
 Found = tuple[PullState, Asked]  # a pull as it stands, and the event that made it
 
 
