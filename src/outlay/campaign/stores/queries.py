@@ -27,7 +27,6 @@ from outlay.campaign.stores.engines import is_sqlite, where
 from outlay.errors import BadParameter, NoCampaign, StoreError
 
 CHUNK = 2000  # events read at a time
-MOST_ROWS = 128  # that one statement writes to SQLite, a power of two
 
 S = TypeVar("S", bound=msgspec.Struct)
 Values = tuple[object, ...]  # of one row, in the order of the statement
@@ -78,13 +77,7 @@ class SqliteBatch:
 
     def insert(self, statement: sa.Insert, rows: Sequence[Values]) -> None:
         """Have rows written."""
-        start = 0
-        while start < len(rows):
-            # By powers of two, so that there are few different statements, which the driver keeps prepared.
-            size = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-            values = rows[start] if size == 1 else tuple(itertools.chain.from_iterable(rows[start : start + size]))
-            self._driver.execute(_text(statement, self._words, size), values)
-            start += size
+        self._driver.executemany(_text(statement, self._words), rows)
 
     def commit(self) -> None:
         """COMMIT; SQLAlchemy's own then comes to nothing."""
@@ -310,7 +303,6 @@ def _arms_of(state: State, written: e.Record) -> Iterable[int]:
 
 @cache
 def _upsert(table: sa.Table, dialect: str) -> Any:
-    """An INSERT that changes the row where it is there."""
     new = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     rest = [column.name for column in table.c if not column.primary_key]
     return new.on_conflict_do_update(index_elements=["campaign", "number"], set_={k: new.excluded[k] for k in rest})
@@ -563,26 +555,17 @@ def _rows(result: Any) -> Rows:
 
 
 @cache
-def _text(statement: Any, dialect: Any, count: int = 1) -> str:
-    """The statement as the driver takes it, for so many rows; arguments are in the order in which they stand there."""
+def _text(statement: Any, dialect: Any) -> str:
+    """The statement as the driver takes it; arguments are in the order in which they stand there."""
     numbers = itertools.count(1)
-    text = re.sub(r"%\(\w+\)s", lambda _: f"${next(numbers)}", str(statement.compile(dialect=dialect())))
-    if count == 1:
-        return text
-    before, row, after = _parts(text)
-    return f"{before} VALUES {', '.join([row] * count)}{after}"
+    return re.sub(r"%\(\w+\)s", lambda _: f"${next(numbers)}", str(statement.compile(dialect=dialect())))
 
 
 @cache
 def _text_for_json(statement: sa.Insert, dialect: Any) -> str:
     """An INSERT whose one argument is a list of rows as JSON."""
-    before, _, after = _parts(str(statement.compile(dialect=dialect())))
+    before, _, values = str(statement.compile(dialect=dialect())).partition(" VALUES ")
+    _, conflict, update = values.partition(" ON CONFLICT")
     names, table = ", ".join(statement.table.c.keys()), statement.table.name
-    return f"{before} SELECT {names} FROM json_populate_recordset(NULL::{table}, $1::json){after}"  # noqa: S608
-
-
-def _parts(insert: str) -> tuple[str, str, str]:
-    """An INSERT as SQLAlchemy writes it: what comes before VALUES, a row of them, and what comes after."""
-    parts = re.fullmatch(r"(.*) VALUES (\(.*?\))( ON CONFLICT .*)?", insert, re.DOTALL)
-    assert parts is not None  # noqa: S101 (so it writes them)
-    return parts[1], parts[2], parts[3] or ""
+    rows = f"SELECT {names} FROM json_populate_recordset(NULL::{table}, $1::json)"  # noqa: S608
+    return f"{before} {rows}{conflict}{update}"
