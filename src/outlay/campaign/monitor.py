@@ -137,7 +137,6 @@ class CampaignMonitor:
 
 
 def _under_way(asked: Entry) -> PullStatus:
-    """A pull that was asked for and has not ended."""
     more = asked.more
     return PullStatus(
         id=asked.seq, arm=str(asked.arm), status="open", asked=asked.at, expires=more.get("expires"),

@@ -130,7 +130,6 @@ def _chance(evidence: float) -> str:
 
 
 def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
-    """Why this arm comes next."""
     name = first.name
     if means == "score":
         return f"{name} has the largest score: what its rate may be at best, as far as its samples tell."

@@ -72,8 +72,6 @@ def verify(
 
 
 class _Check:
-    """One walk along a ledger."""
-
     def __init__(self, stored: StoredCampaign, policy: Policy | None, expected_head: str | None) -> None:
         self._expected = expected_head  # None once it was met
         self._stored, self._name, self._policy = stored, str(stored.row["name"]), policy

@@ -293,7 +293,6 @@ class Database:
         return False
 
     def _forget(self, batches: list["CampaignBatch"]) -> None:
-        """Drop the cached state: it is read from the ledger again."""
         for batch in batches:
             batch.cached.forget()
         if self._connection is not None:
