@@ -17,7 +17,7 @@ derived from it.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from operator import itemgetter
 from types import SimpleNamespace
@@ -286,6 +286,14 @@ def signature_of(cls: type) -> Mapping[str, inspect.Parameter]:
 def is_record(value: object) -> bool:
     """Whether it is a tuple with named fields: parameters, or an instance of a NamedTuple."""
     return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def records_in(*values: Any) -> Iterator[tuple[Any, ...]]:
+    """The records among some values, each followed by those inside it."""
+    for value in values:
+        if is_record(value):
+            yield value
+            yield from records_in(*value)
 
 
 def _shown(value: object, longest: float) -> str:

@@ -41,7 +41,7 @@ from outlay.errors import BadParameter, InterpretedWarning
 from outlay.formulas import lazy_leader
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, leader_of, log_of, number
 from outlay.formulas.lazy_score import MARGIN, lazy_best_by_score
-from outlay.parameters import equal, hashable
+from outlay.parameters import equal, hashable, records_in
 from outlay.policies.protocol import MemoryTuple, Policy, PolicyKind, check_policy, memory_of, policy_kind
 from outlay.usercode import Reach
 
@@ -160,12 +160,12 @@ def draws(law: AnyLaw, rng: np.random.Generator, count: int) -> Vector:
     """Pairs (cost, reward) as the compiled simulator draws them, one per row."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-    from outlay.engine.jit.compile import classes_of, reason_of
+    from outlay.engine.jit.compile import reason_of
     from outlay.engine.jit.numba_types import coerced
 
     pairs = np.empty((count, 2))
     try:
-        _filler(tuple(classes_of(law)))(coerced(law), rng, pairs)
+        _filler(tuple(map(type, records_in(law))))(coerced(law), rng, pairs)
     except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
         raise AssertionError(f"{law!r} cannot be compiled: {reason_of(str(error))}") from None
     return pairs

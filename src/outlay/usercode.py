@@ -26,12 +26,12 @@ from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from outlay.errors import BadCode, BadParameter
-from outlay.parameters import is_record
+from outlay.parameters import records_in
 from outlay.text import meant
 
 ALLOWED = "module:Name or file.py:Name"
@@ -182,13 +182,7 @@ def _told(error: BaseException, file: str) -> str:
 
 def own_classes(*values: object) -> list[type]:
     """The user's classes among some records, and among records inside them, each once."""
-    found: dict[type, None] = {}
-    for value in values:
-        if is_record(value):
-            if is_own(type(value)):
-                found[type(value)] = None
-            found.update(dict.fromkeys(own_classes(*cast(tuple[object, ...], value))))
-    return list(found)
+    return list(dict.fromkeys(type(record) for record in records_in(*values) if is_own(type(record))))
 
 
 def digests(*values: object) -> dict[str, str]:

@@ -32,7 +32,7 @@ from outlay.arms.continuous import Exponential, Gamma, Gaussian, Linear, Lognorm
 from outlay.arms.finite import Bernoulli, Constant, Discrete, Empirical
 from outlay.arms.law import AnyLaw, Law, LawMoments, Support, Tails, check_law, support_of, tails_of
 from outlay.errors import BadCode, BadFile, BadParameter, NotCovered, OutlayError
-from outlay.parameters import Parameters, is_record, signature_of
+from outlay.parameters import Parameters, records_in, signature_of
 from outlay.text import meant
 from outlay.usercode import YOURS, is_reference, reference_of, short_name, what_failed
 
@@ -203,13 +203,7 @@ def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, 
 
 def absent_laws(*laws: object) -> list[Remembered]:
     """Those among some laws, and among laws inside them, whose code is not here."""
-    found: list[Remembered] = []
-    for law in laws:
-        if isinstance(law, Remembered):
-            found.append(law)
-        elif is_record(law):
-            found += absent_laws(*cast(tuple[object, ...], law))
-    return found
+    return [law for law in records_in(*laws) if isinstance(law, Remembered)]
 
 
 def arguments(law: Remembered) -> dict[str, object]:

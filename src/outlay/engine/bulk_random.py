@@ -157,7 +157,7 @@ def packed(memory: MemoryTuple) -> tuple[MemoryTuple, Words]:
     >>> memory.belief(0).pulls
     0
     """
-    sizes = [-(-array.nbytes // (8 * _LINE)) * _LINE for array in _changing(memory)]
+    sizes = [-(-array.nbytes // (8 * _LINE)) * _LINE for array in filter(_changes, _values(memory))]
     room = np.zeros(sum(sizes) + _LINE, np.uint64)
     start = -room.ctypes.data // 8 % _LINE
     words = room[start : start + sum(sizes)]
@@ -192,10 +192,6 @@ def can_be_packed(one: MemoryTuple, other: MemoryTuple) -> bool:
 def _values(value: object) -> list[object]:
     """What a memory holds, nested tuples in their place."""
     return [part for item in value for part in _values(item)] if isinstance(value, tuple) else [value]
-
-
-def _changing(memory: MemoryTuple) -> list[Array]:
-    return list(filter(_changes, _values(memory)))
 
 
 def _is_array(value: object) -> TypeGuard[Array]:

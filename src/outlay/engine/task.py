@@ -14,7 +14,7 @@ from outlay.checks import Vector
 from outlay.engine.limits import Counts, Limits
 from outlay.engine.loop import Crossings
 from outlay.errors import BadParameter, OutlayError
-from outlay.policies.protocol import Memory, Policy, check_memory, memory_of
+from outlay.policies.protocol import CampaignMemory, Memory, MemoryTuple, Policy, check_memory, has, memory_of
 from outlay.progress import Report
 
 Remembered = TypeVar("Remembered")
@@ -91,6 +91,13 @@ def same_types(memory: Remembered, expected: object) -> Remembered:
     if shape(memory) != shape(expected):
         raise OutlayError(f"a {type(expected).__name__} must have the same types of fields every time it is made")
     return memory
+
+
+def enlarged(memory: Memory) -> MemoryTuple:
+    """A full memory with more room."""
+    if not has(memory, "enlarged"):
+        raise OutlayError(f"a {type(memory).__name__} is full and has no method enlarged() to go on with")
+    return same_types(cast("CampaignMemory", memory).enlarged(), memory)
 
 
 def check_finite(label: str, first: int, *totals: Vector) -> None:

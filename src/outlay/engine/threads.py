@@ -16,16 +16,15 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 
 from outlay.engine.bulk_random import SharedGenerator, packed, seeded
 from outlay.engine.jit.compile import Program, program_of
 from outlay.engine.loop import EARNED, MADE, PULLS, RUN, SPENT, STRAY, Crossings, ResetImage, RunState
-from outlay.engine.task import Task, check_finite, same_types
+from outlay.engine.task import Task, check_finite, enlarged
 from outlay.errors import BadCode, BadParameter, OutlayError, RunTooLong
-from outlay.policies.protocol import CampaignMemory, Memory, has
+from outlay.policies.protocol import Memory
 from outlay.progress import Report
 from outlay.usercode import what_failed
 
@@ -190,9 +189,7 @@ class _Player:
     def grow(self) -> None:
         """Enlarge the memory if it is full."""
         if self.memory.full():
-            if not has(self.memory, "enlarged"):
-                raise OutlayError(f"a {type(self.memory).__name__} is full and has no method enlarged() to go on with")
-            self.memory = same_types(cast("CampaignMemory", self.memory).enlarged(), self.memory)
+            self.memory = enlarged(self.memory)
             self.grew = not self.memory.full()
 
 

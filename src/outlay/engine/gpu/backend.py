@@ -24,7 +24,7 @@ from outlay.engine.choose_arm import Affordable
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
 from outlay.engine.loop import EARNED, PASSED, PULLS, SPENT, STRAY, Crossings
-from outlay.engine.task import Task, check_finite, same_types
+from outlay.engine.task import Task, check_finite, enlarged
 from outlay.errors import BadParameter, OutlayError, RunTooLong
 from outlay.policies.protocol import MemoryTuple, has
 from outlay.progress import Report
@@ -157,8 +157,6 @@ class Chunk:
 
     def _grow(self) -> None:
         """Enlarge every run's memory: all are of one size."""
-        if not has(self.plan.first, "enlarged"):
-            raise OutlayError(f"a {type(self.plan.first).__name__} is full and has no method enlarged() to go on with")
         held = each(lambda item: item.copy_to_host() if hasattr(item, "copy_to_host") else item, self.memories)
         self.memories = None
 
@@ -166,7 +164,7 @@ class Chunk:
             return each(lambda item: np.ascontiguousarray(item[..., i]) if isinstance(item, np.ndarray) else item, held)
 
         parts = [of_run(i) for i in range(self.lanes)]
-        grown = [same_types(part.enlarged(), part) for part in parts]
+        grown = list(map(enlarged, parts))
         if any(memory.full() for memory in grown):
             raise OutlayError(f"{self.task.label} makes no progress")
         self.memories = self._spread(grown)

@@ -64,7 +64,7 @@ from outlay.engine.limits import Limits
 from outlay.engine.loop import World, play
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
-from outlay.parameters import is_record
+from outlay.parameters import is_record, records_in
 from outlay.policies.protocol import Memory, Policy, memory_of
 from outlay.usercode import PROTOCOL, Reach
 
@@ -240,7 +240,7 @@ def compiled(things: Things, hard: bool) -> Function:
 
 def reach_of(things: FieldTuple) -> Reach:
     """All the code that the classes of some values read."""
-    return Reach(*(cls for thing in things for cls in classes_of(thing)))
+    return Reach(*map(type, records_in(*things)))
 
 
 def _compile(things: Things, hard: bool, reach: Reach) -> Function:
@@ -292,13 +292,6 @@ def type_of(value: FieldTuple, stand_in: Callable[[type], type]) -> NumbaType:
     if is_record(value):
         return types.BaseTuple.from_types([type_of(field, stand_in) for field in value], stand_in(type(value)))
     return numba.typeof(value)
-
-
-def classes_of(value: FieldTuple) -> list[type]:
-    """The class of a record and of every record inside it."""
-    if not is_record(value):
-        return []
-    return [type(value), *(cls for field in value for cls in classes_of(field))]
 
 
 def _changed(reach: Reach) -> bool:
