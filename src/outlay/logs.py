@@ -474,19 +474,15 @@ def _patiently(column: ArrowColumn, what: str, first: int) -> ArrowColumn:
         try:
             number = float("none" if "_" in text else text)  # Python would read 1_0
         except ValueError:
-            has = f"row {row:,} has {_cut(text)}{_hint(text)}"
-            raise BadFile(f"the {what} must be a number in every row; {has}") from None
+            hint = ""  # how to write what people, but not programs, read as a number
+            if set(text) <= {*_CURRENCIES, *"0123456789.,+- "}:
+                if not _CURRENCIES.isdisjoint(text):
+                    hint = ": leave out the currency sign"
+                elif "," in text:
+                    hint = ": write decimals with a point, and thousands without a comma"
+            raise BadFile(f"the {what} must be a number in every row; row {row:,} has {_cut(text)}{hint}") from None
         values.append(math.inf if number != number else number)
     return pa.array(values, pa.float64())
-
-
-def _hint(text: str) -> str:
-    """How to write what people, but not programs, read as a number."""
-    if not set(text) <= {*_CURRENCIES, *"0123456789.,+- "}:
-        return ""
-    if not _CURRENCIES.isdisjoint(text):
-        return ": leave out the currency sign"
-    return ": write decimals with a point, and thousands without a comma" if "," in text else ""
 
 
 def times(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:

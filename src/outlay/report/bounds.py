@@ -252,8 +252,15 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
     """The table for a terminal of `width` characters: `rich.print(bounds_table(problem_bounds(problem, 1e5)))`."""
     from rich.console import Group
 
-    rows = []
-    for row in (*shown_rows(bounds), bounds.total):
+    arms, rows = bounds.arms, []
+    if len(arms) > _MOST_ROWS:  # some best arms and those that cost most, with the others summed up
+        best = [row for row in arms if not row.gap][:_MOST_BEST]
+        worse = [row for row in arms if row.gap]
+        worse.sort(key=lambda row: (row.lower or 0.0, *row.upper.values()), reverse=True)
+        shown = best + worse[: _MOST_ROWS - len(best)]
+        others = [row for row in arms if row not in shown]
+        arms = [*shown, summed(f"{len(others):,} more", others, bounds.columns)]
+    for row in (*arms, bounds.total):
         numbers = (row.gap, row.sigma2, row.divergence, row.pulls, row.lower, row.printed)
         upper = (row.upper.get(column.label) for column in bounds.columns)
         rows.append([row.arm, cell(row.rate, digits=4), *map(cell, numbers), *map(cell, upper)])
@@ -266,20 +273,6 @@ def bounds_table(bounds: ProblemBounds, width: int = 80) -> "Group":
             Table(["arm", *headings[cut:]], [[row[0], *row[cut:]] for row in rows], "Upper bounds", total=True),
         ]
     return Group(*tables, grid(notes(bounds)))
-
-
-def shown_rows(bounds: ProblemBounds) -> list[ArmBounds]:
-    """Every arm or, of too many, some best arms and those that cost most, with the others summed up in a last row."""
-    rows = bounds.arms
-    if len(rows) <= _MOST_ROWS:
-        return rows
-    best = [row for row in rows if not row.gap][:_MOST_BEST]
-    worse = sorted(
-        (row for row in rows if row.gap), key=lambda row: (row.lower or 0.0, *row.upper.values()), reverse=True
-    )
-    shown = best + worse[: _MOST_ROWS - len(best)]
-    others = [row for row in rows if row not in shown]
-    return [*shown, summed(f"{len(others):,} more", others, bounds.columns)]
 
 
 def notes(bounds: ProblemBounds) -> list[tuple[str, str]]:

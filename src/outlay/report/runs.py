@@ -36,7 +36,13 @@ class Strip(NamedTuple):
 def distribution(result: Result, kind: RegretKind = "pseudo") -> tuple[list[Strip], Axis]:
     """The numbers of `distribution_figure`: every policy's strip, and the axis that they share."""
     runs = result.run_regret(kind)[:, :, -1]
-    strips = [strip(label, values) for label, values in zip(result.labels, runs, strict=True)]
+    strips = []
+    for label, values in zip(result.labels, runs, strict=True):
+        ranked = np.sort(values)
+        if ranked.size > MOST_DOTS:
+            ranked = ranked[np.linspace(0, ranked.size - 1, MOST_DOTS).round().astype(int)]
+        height = np.asarray(np.arange(ranked.size) * _GOLDEN % 1.0 - 0.5, dtype=np.float64)
+        strips.append(Strip(shortened(label), ranked, height, float(values.mean()), float(np.median(values))))
     ends = [Curve(one.label, np.ones(1), np.array([one.mean]), one.regret[:1], one.regret[-1:]) for one in strips]
     axis = regret_axis(ends, [])
     if axis.scale == "log":  # with room for every dot; what is not above 0 stands at the left end
@@ -48,15 +54,6 @@ def distribution(result: Result, kind: RegretKind = "pseudo") -> tuple[list[Stri
             for one in strips
         ]
     return strips, axis
-
-
-def strip(label: str, values: Floats) -> Strip:
-    """A policy's runs as dots."""
-    ranked = np.sort(values)
-    if ranked.size > MOST_DOTS:
-        ranked = ranked[np.linspace(0, ranked.size - 1, MOST_DOTS).round().astype(int)]
-    height = np.asarray(np.arange(ranked.size) * _GOLDEN % 1.0 - 0.5, dtype=np.float64)
-    return Strip(shortened(label), ranked, height, float(values.mean()), float(np.median(values)))
 
 
 def distribution_figure(

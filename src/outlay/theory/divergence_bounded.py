@@ -122,23 +122,17 @@ def nearest(law: AnyLaw, points: Points, edge: Edge, rate: float, worth: float) 
 
     if worth > 0 or mean_cost <= 0 or edge.costs.min() >= 0:
         return dual(rate)
-    if _capped(edge, rate):
-        return math.inf
+    x, r = edge
+    if not (r[x == 0] > 0).any():
+        least = float((r[x > 0] / x[x > 0]).max())
+        if least <= min(rate, float((r[x < 0] / x[x < 0]).min())):
+            return math.inf  # a rate up to `rate` leaves no Z > 0 on the edge
     own = mean_reward / mean_cost
     here, precision = dual(rate), _PRECISION * (rate - own)
     if here >= dual(rate - precision):
         return here
     peak = minimize_scalar(lambda at: -dual(at), bounds=(own, rate), method="bounded", options={"xatol": precision})
     return -float(peak.fun)
-
-
-def _capped(edge: Edge, rate: float) -> bool:
-    """Whether a rate up to `rate` leaves no Z > 0 on the edge, so that no law on it with a mean cost > 0 exceeds it."""
-    x, r = edge
-    if (r[x == 0] > 0).any():
-        return False
-    least = float((r[x > 0] / x[x > 0]).max())
-    return least <= min(rate, float((r[x < 0] / x[x < 0]).min()))
 
 
 def on_its_outcomes(law: Tabled, rate: float, worth: float = 0.0) -> float:

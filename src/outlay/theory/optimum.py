@@ -296,7 +296,13 @@ def gap_constant(problem: Problem) -> GapConstant:
     kappa = mean + variance / mean
     if len({_cost_law(cost) for cost in costs}) == 1:
         found.append(GapConstant(float(kappa[0]), "Lorden's inequality: all costs have one law"))
-    total, largest = _summed_kappa(costs, mean, variance), float(kappa.max())
+    families: dict[object, list[int]] = {}
+    for k, cost in enumerate(costs):
+        families.setdefault(_family(cost), []).append(k)
+    total, largest = 0.0, float(kappa.max())  # s and κ
+    for members in families.values():
+        m, v = mean[members], variance[members]
+        total += min(float((m + v / m).sum()), float(m.max() * (1.0 + (v / m**2).max())))
     settled = (total + largest + math.sqrt(largest * (largest + 2 * total))) / 2
     if min(box.cost_low for box in boxes) >= 0:
         found.append(GapConstant(settled, "second moments of costs that are never negative"))
@@ -309,18 +315,6 @@ def gap_constant(problem: Problem) -> GapConstant:
     wild = problem.names[int(np.argmax(~np.isfinite(variance)))]
     reason = f"the cost of arm {wild!r} is unbounded with infinite variance (Assumption 1)"
     return GapConstant(None, f"not explicit: {reason}")
-
-
-def _summed_kappa(costs: list[AnyLaw], mean: Vector, variance: Vector) -> float:
-    """s: Σ κ over the arms, those of a family counted together where that is less."""
-    families: dict[object, list[int]] = {}
-    for k, cost in enumerate(costs):
-        families.setdefault(_family(cost), []).append(k)
-    total = 0.0
-    for members in families.values():
-        m, v = mean[members], variance[members]
-        total += min(float((m + v / m).sum()), float(m.max() * (1.0 + (v / m**2).max())))
-    return total
 
 
 def _family(cost: AnyLaw) -> object:

@@ -79,29 +79,25 @@ def upper_bound(problem: Problem, policy: object, budget: float, constants: str 
     (227.96, 'Theorem 1 (Gaussian)', ['bad'])
     """
     budget = real("upper_bound", "budget", budget, above=0)
+    terms = {}
     if type(policy) is KLRate:
-        return _kl_rate(problem, policy, budget)
+        pulls = kl_rate_pulls(checked_problem("upper_bound", problem), policy, budget)
+        # Pulls become regret: the worst that their bounds allow together, all arms sharing B and one last cost.
+        left = budget + max(support_of(law).cost_high for law in problem.arms)
+        for k in sorted(pulls, key=lambda arm: -problem.gaps[arm]):
+            spend = min(float(problem.mean_costs[k]) * pulls[k], left)
+            terms[problem.names[k]], left = float(problem.gaps[k]) * spend, left - spend
+        return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
     theorem = assumptions.covering_theorem(problem, policy, constants, owner="upper_bound")
     known, least = assumptions.covered(policy), rates(problem).min_mean_cost
     if not budget > least / 2.0:
         need = f"a budget above half of the smallest mean cost, {least / 2:g}"
         raise NotCovered(f"the theorems need {need}; got {budget:g}")
     log_n = math.log(budget) - math.log(least / 2.0)  # 2B may be too large
-    terms = {}
     for k, arm in arms_with_a_gap(problem, known).items():
         coefficient = finite("upper_bound", partial(_coefficient, theorem, known, arm, constants, log_n))
         terms[problem.names[k]] = known.alpha * log_n * coefficient
     return Bound(finite("upper_bound", lambda: sum(terms.values())), theorem, terms)
-
-
-def _kl_rate(problem: Problem, policy: KLRate, budget: float) -> Bound:
-    """Pulls become regret: the worst that their bounds allow together, all arms sharing B and one last cost."""
-    pulls = kl_rate_pulls(checked_problem("upper_bound", problem), policy, budget)
-    left, terms = budget + max(support_of(law).cost_high for law in problem.arms), {}
-    for k in sorted(pulls, key=lambda arm: -problem.gaps[arm]):
-        spend = min(float(problem.mean_costs[k]) * pulls[k], left)
-        terms[problem.names[k]], left = float(problem.gaps[k]) * spend, left - spend
-    return Bound(finite("upper_bound", lambda: sum(terms.values())), THEOREM, terms)
 
 
 def _coefficient(theorem: str, policy: assumptions.Covered, a: ArmConstants, constants: str, log_n: float) -> float:
