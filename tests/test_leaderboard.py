@@ -9,7 +9,6 @@ from benchmarks.leaderboard import __main__ as command
 from benchmarks.leaderboard import cells, play
 from benchmarks.leaderboard.contenders import Contender, always
 from benchmarks.leaderboard.problems import Entry
-from benchmarks.leaderboard.store import Setting
 
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli
@@ -17,7 +16,6 @@ from outlay.policies import Fixed, RoundRobin
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
 PLAYERS = {"RoundRobin": Contender("nothing", always(RoundRobin())), "Worst": Contender("nothing", always(Fixed(1)))}
-SETTING = Setting((20.0, 100.0), runs=20, seed=3)
 TOLD = {"a": "nothing", "b": "bounds", "c": "moments"}
 
 
@@ -38,10 +36,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "problems", lambda: [COINS])
     monkeypatch.setattr(command, "CONTENDERS", PLAYERS)
-
-
-def played(folder: Path, contenders: dict[str, Contender] = PLAYERS) -> list[play.Played]:
-    return play.play_all(play.jobs_of(COINS, contenders, SETTING), folder, print)
 
 
 def test_statistics_of_a_cell() -> None:

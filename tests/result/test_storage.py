@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outlay.arms import Problem
-from outlay.arms.law import LawMoments
 from outlay.errors import BadFile, BadParameter
 from outlay.policies import UCBB1, UCBB2
 from outlay.results import Result, load
@@ -26,16 +25,6 @@ class Mine(NamedTuple):
 
     def score(self, belief, log_n):
         return belief.mean_reward + self.bonus * log_n
-
-
-class HomeMade(NamedTuple):
-    """A law that TOML cannot hold."""
-
-    def draw(self, rng):
-        return 1.0, rng.random()
-
-    def moments(self):
-        return LawMoments(1.0, 0.5, 0.0, 1 / 12, 0.0)
 
 
 def names_in(folder: Path) -> list[str]:

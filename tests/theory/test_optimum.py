@@ -191,7 +191,7 @@ def test_gaussian_pulls_of_a_budget_near_zero():
     assert found.low <= found.value <= found.high
 
 
-NEVER_NEGATIVE, ANY_SIGN = "second moments of costs that are never negative", "second moments of the costs"
+NEVER_NEGATIVE = "second moments of costs that are never negative"
 LORDEN = "Lorden's inequality: all costs have one law"
 BEYOND = "what a cost adds beyond any level, on average"
 
