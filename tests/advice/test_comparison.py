@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 
 from outlay.advice import rehearsal
-from outlay.advice import summary as tally
 from outlay.advice.advice_page import settings
 from outlay.advice.answer import answer
 from outlay.advice.comparison import PAIRS, TIMES, WHOLE
 from outlay.errors import BadFile
 
-from .reading import advise, kinds, said
+from .reading import advise, said
 
 
 def two_years(seed: int = 0, rows: int = 6000) -> pd.DataFrame:
@@ -155,13 +154,3 @@ def test_figures_of_merit():
     one = advise(alike[alike["arm"] == "a"], 100, rehearse=False)
     assert one.terms.merit.at_random is None
     assert not any("Held out" in sentence for sentence in answer(one))
-
-
-def test_a_log_that_is_too_long_to_keep(monkeypatch):
-    """Samples stand in for its rows; the same instances are kept of all arms."""
-    monkeypatch.setattr(tally, "SAMPLE", 100)
-    found = advise(tasks(), 100, instance="task", rehearse=False)
-    assert (found.terms.basis, found.terms.instances) == (PAIRS, 100)
-    alone = advise(tasks(), 100, rehearse=False)
-    assert alone.terms.basis == WHOLE
-    assert "times" in kinds(alone)

@@ -9,7 +9,6 @@ import pytest
 from outlay import arms
 from outlay.arms import (
     Bernoulli,
-    Discrete,
     Empirical,
     Exponential,
     Gaussian,
@@ -70,13 +69,6 @@ def test_support_of_a_line():
     assert Linear(cost, 2, 1, 0.1).support() == Support(1, 3)
     assert Linear(Gaussian(1, 1, 1, 1), 0, 4).support() == Support(reward_low=4, reward_high=4)
     assert Linear(Exponential(1, 1), -1).support() == Support(0, math.inf, -math.inf, 0)
-
-
-def test_impossible_outcomes_are_never_drawn():
-    law = Discrete([1, 2, 3], [0, 0, 0], [0, 1, 0])
-    rng = np.random.default_rng(0)
-    assert {law.draw(rng)[0] for _ in range(1000)} == {2.0}
-    assert law.support() == Support(2, 2, 0, 0)
 
 
 def test_a_long_law_is_printed_short_and_a_short_one_in_full():

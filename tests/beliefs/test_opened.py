@@ -1,6 +1,5 @@
 """The memory of open arms: whatever happened, it is what the samples and the order say."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -106,16 +105,6 @@ def test_the_usual_price_where_costs_come_to_nothing() -> None:
     memory.observe(1, -4.0, 3.0)
     memory.observe(1, 2.0, 3.0)
     assert (memory.lead(0).usual_price, memory.lead(0).usual_rate) == (4.0, 0.5)
-
-
-def test_an_order_is_drawn_once() -> None:
-    memory, rng = SequentialMoments.empty(50), np.random.default_rng(1)
-    memory.shuffle(rng)
-    order, state = memory.order.tolist(), copy.deepcopy(rng.bit_generator.state)
-    assert order != sorted(order)
-    memory.shuffle(rng)
-    assert memory.order.tolist() == order
-    assert rng.bit_generator.state == state
 
 
 def test_all_orders_are_equally_likely() -> None:

@@ -31,15 +31,6 @@ def test_samples_survive_moving_and_growing(arms: int) -> None:
     assert [memory.belief(arm).pulls for arm in range(arms)] == [len(pairs) for pairs in expected]
 
 
-def test_room_stays_in_proportion() -> None:
-    memory = Samples.empty(1)
-    for pulls in range(1, 20_000):
-        if memory.full():
-            memory = memory.enlarged()
-        memory.observe(0, 1.0, 2.0)
-        assert pulls < 1000 or 16 * len(memory.pool) <= 41 * pulls
-
-
 def test_a_full_memory_refuses() -> None:
     memory = Samples.empty(1)
     while not memory.full():

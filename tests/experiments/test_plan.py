@@ -8,26 +8,15 @@ import numpy as np
 import pytest
 
 from outlay.arms import Gaussian
-from outlay.errors import BadFile
 from outlay.experiments import estimate, load, play, points_of, run
 from outlay.experiments.plan import Progress
 from outlay.experiments.play import jobs
-from outlay.policies import Fixed, RoundRobin
 
 from .conftest import PLAIN, SWEPT
 
 
 def keys(write: Callable[[str], Path], text: str) -> list[str]:
     return [cell.key for _, cell in jobs(points_of(load(write(text))))]
-
-
-def test_a_file_without_a_sweep_is_one_point(write):
-    [point] = points_of(load(write(PLAIN)))
-    assert (point.title, point.folder, point.values) == ("", "", {})
-    assert {label: cell.policy for label, cell in point.cells.items()} == {
-        "RoundRobin": RoundRobin(),
-        "stubborn": Fixed(1),
-    }
 
 
 def test_several_sweeps_make_a_grid(write):
@@ -73,15 +62,6 @@ def test_the_default_plays_every_budget_unless_its_horizon_is_unknown(write):
     told = points_of(load(write(head)))[0].cells["Thrifty"].pulls
     [point] = points_of(load(write(f'{head}[[policies]]\nname = "Thrifty"\nhorizon = "unknown"')))
     assert told / point.cells["Thrifty"].pulls == pytest.approx(3.9953, abs=1e-4)
-
-
-def test_arms_that_cost_nothing_are_refused_before_the_work(write):
-    text = SWEPT.replace("arms.correlation", "arms.worse.cost").replace("[-0.5, 0.5]", "[1, 0]")
-    with pytest.raises(
-        BadFile,
-        match=r"of 'worse' of simulate must be a finite number > 0, unless requests is given; got 0.0 \(at cost = 0\)",
-    ):
-        points_of(load(write(text)))
 
 
 def test_each_label_has_its_pace(write):

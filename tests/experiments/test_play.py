@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 import outlay
-from outlay import Result, policies
+from outlay import policies
 from outlay.errors import BadFile, OutlayError
 from outlay.experiments import estimate, load, points_of, results, run
 from outlay.experiments import plan as store
-from outlay.experiments import report as outputs
 
 from .conftest import PLAIN, SWEPT
 
@@ -65,23 +64,6 @@ def test_a_report_is_drawn_anew_when_its_result_changes(write, simulated, report
     reports.clear()
     run(load(write(SWEPT.replace("stubborn", "mule"))), "out")
     assert len(reports) == 2
-
-
-def test_what_is_interrupted_while_it_is_drawn_is_drawn_again(write, simulated, reports, monkeypatch, undrawn):
-    """Half of a report with another title must not pass for the old one."""
-    run(load(write(SWEPT)), "out")
-    run(load(write(SWEPT)), "other")
-
-    def interrupted(result: Result, folder: Path, title: str, command: str) -> list[Path]:
-        (folder / "report.html").write_text(title)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(outputs, "write_report", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run(load(write(SWEPT.replace("two arms", "two brave arms"))), "out")
-    run(load(write(SWEPT)), "out")
-    assert bytes_of("out") == bytes_of("other")
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,6 @@ def test_who_reads_nothing_is_cut_off_and_others_go_on(
             assert other.recv(12) == b"HTTP/1.1 200"
 
 
-def test_too_many_streams_are_refused(store: str) -> None:
-    path = "/v1/campaigns/spring/events/stream"
-    with running(store, most_streams=1) as address, connected(address) as first:
-        first.sendall(b"GET " + path.encode() + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert answered(first) == 200
-        refused = httpx2.get(f"{address}{path}")
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-
-
 @pytest.mark.parametrize("number", [100, pytest.param(1000, marks=pytest.mark.soak)])
 def test_a_crowd_that_says_nothing_keeps_nobody_out(store: str, number: int) -> None:
     with running(store) as address:

@@ -113,17 +113,6 @@ def test_tags_are_those_of_all_events_at_once(client: TestClient, monkeypatch: p
     assert len(client.get("/v1/campaigns/spring/tags").json()["items"]) == 5
 
 
-def test_learning_costs_what_the_best_arm_would_have_earned_more() -> None:
-    campaign = pulled(pulls=1500)
-    status = campaign.status()
-    view = shown(WatchedCampaign(campaign))
-    found = view.learning
-    assert found is not None
-    best = max(view.arms, key=lambda each: -math.inf if each.low is None else each.low).arm.rate
-    assert best is not None
-    assert found.cost == pytest.approx(best * status.spent - status.reward)
-
-
 def test_the_bound_is_that_of_the_theory() -> None:
     """Two Gaussian arms of rates 1 and ½: 2·ln n, as `theory.lower_bound` has it; an arm that may be as good adds
     nothing.
