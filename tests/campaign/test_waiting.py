@@ -51,7 +51,7 @@ def test_whoever_waits_is_woken(tmp_path: Path, kept: bool, settle: str) -> None
         thread.join()
         assert got[0] is not None
         assert got[0].id > first.id
-        assert len(campaign._queue) == len(campaign._notifier) == 0
+        assert len(campaign._queue) == len(campaign._notifier._waiting) == 0
 
 
 @pytest.mark.usefixtures("never_polls")
@@ -190,7 +190,7 @@ def test_a_cancelled_waiter_makes_room_for_the_next(first: bool) -> None:
             pull = await task
             assert pull is not None
             await pull.atell(1, 1)
-        assert len(campaign._queue) == len(campaign._notifier) == campaign.status().in_flight == 0
+        assert len(campaign._queue) == len(campaign._notifier._waiting) == campaign.status().in_flight == 0
 
     asyncio.run(main())
 

@@ -147,7 +147,6 @@ class LedgerFile:
         self._file, self._title = file, title
         self._digest = hashlib.sha256()
         self._line = 0
-        self._head = NOTHING
         header = self._decoded(self._next(), _Header, "this is no ledger of outlay")
         if header.outlay != "ledger":
             raise self.bad("this is no ledger of outlay")
@@ -161,17 +160,25 @@ class LedgerFile:
 
     def records(self, name: str) -> Iterator[Record]:
         """The events, which open a campaign of this name; after the last, the file is known to be whole."""
-        count = 0
+        count, head = 0, NOTHING
         while line := self._next():
             if not line.startswith(b'{"seq":'):
                 break
-            yield self._record(line, name)
+            parts = self._decoded(line, _Event, f"line {self._line} is no event")
+            body = bytes(parts.event)
+            event = self._decoded(body, None, f"line {self._line} is no event")
+            if to_json(event).encode() != body:
+                raise self.bad(f"line {self._line} says more than this version of outlay understands: upgrade it")
+            if isinstance(event, Opened):
+                event = msgspec.structs.replace(event, name=name)
+            yield Record(parts.seq, parts.at, event, head)
+            head = link(head, parts.seq, parts.at, body.decode())
             count += 1
         else:
             raise self.bad("it was cut: its last line is missing")
         whole = self._before.hexdigest()
         end = self._decoded(line, _End, f"line {self._line} is neither an event nor the last line")
-        if end.sha256 != whole or end.events != count or end.head != self._head:
+        if end.sha256 != whole or end.events != count or end.head != head:
             raise self.bad("it is damaged: its lines are not those that its last line was written for")
         if self._next():
             raise self.bad("there is more after its last line")
@@ -188,18 +195,6 @@ class LedgerFile:
         if line and not line.endswith(b"\n"):
             raise self.bad("it was cut in the middle of a line" if self._line > 1 else "this is no ledger of outlay")
         return line
-
-    def _record(self, line: bytes, name: str) -> Record:
-        parts = self._decoded(line, _Event, f"line {self._line} is no event")
-        body = bytes(parts.event)
-        event = self._decoded(body, None, f"line {self._line} is no event")
-        if to_json(event).encode() != body:
-            raise self.bad(f"line {self._line} says more than this version of outlay understands: upgrade it")
-        if isinstance(event, Opened):
-            event = msgspec.structs.replace(event, name=name)
-        record = Record(parts.seq, parts.at, event, self._head)
-        self._head = link(self._head, parts.seq, parts.at, body.decode())
-        return record
 
     def _decoded(self, text: bytes, kind: Any, otherwise: str) -> Any:
         try:

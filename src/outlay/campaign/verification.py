@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.settings import PolicyGiven, check_same_policy, chosen
 from outlay.campaign.stores.engines import reading
-from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign, load_pulls
+from outlay.campaign.stores.queries import CHUNK, Line, Row, StoredCampaign, load_pulls, snapshots
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
 
@@ -82,7 +82,7 @@ class _Check:
         self._unsaid = 0
         self._whole = True  # so far every event could be folded
         self._broken = False  # the chain of events
-        self._snapshots = stored.snapshots()
+        self._snapshots = dict(snapshots(stored.connection, stored.number))  # those that were not met yet: a few
 
     def walk(self) -> None:
         """Fold all events, then compare what is left."""
@@ -168,9 +168,8 @@ class _Check:
             if event.name != self._name:
                 self._say(f"event 1 opens {event.name!r}, and the campaign's row says {self._name!r}")
         self._asked += isinstance(event, Asked)
-        if record.seq in self._snapshots:
-            self._snapshots.discard(record.seq)
-            body, ours = self._stored.snapshot(record.seq), snapshot.dump(state)
+        if (body := self._snapshots.pop(record.seq, None)) is not None:
+            ours = snapshot.dump(state)
             if ours is not None and snapshot.version_of(body) in (snapshot.WRITER, None) and body != ours:
                 self._say(f"the snapshot at event {record.seq} is not the fold of the events")
         return True

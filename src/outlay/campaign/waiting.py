@@ -237,9 +237,6 @@ class Notifier:
                 self._waiting.remove(future)
         return waits
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
 
 _shared: WeakValueDictionary[tuple[str, str], Notifier] = WeakValueDictionary()
 _lock = threading.Lock()

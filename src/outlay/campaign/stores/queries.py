@@ -495,17 +495,6 @@ class StoredCampaign:
         wanted = sa.select(sa.func.count()).where(schema.pull.c.campaign == self.number)
         return int(self.connection.execute(wanted).scalar_one())
 
-    def snapshots(self) -> set[int]:
-        """The events after which there is a snapshot."""
-        table = schema.snapshot
-        return set(self.connection.execute(sa.select(table.c.seq).where(table.c.campaign == self.number)).scalars())
-
-    def snapshot(self, seq: int) -> bytes:
-        """The snapshot that was taken after an event."""
-        table = schema.snapshot
-        wanted = sa.select(table.c.body).where(table.c.campaign == self.number, table.c.seq == seq)
-        return bytes(self.connection.execute(wanted).scalar_one())
-
 
 def damaged(connection: Connection, what: str, why: object) -> StoreError:
     """What to raise where a database holds something that outlay cannot have written."""
