@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from itertools import count
 from typing import Any, NamedTuple, get_args
 from weakref import WeakValueDictionary, ref
 
@@ -144,16 +143,14 @@ class WaitQueue:
             while not turn.done():
                 yield WaitFor(turn, left())
             while True:
-                seen = self._notifier.seen
+                change = self._notifier.next_change()
                 try:
-                    pull = yield attempt()
-                    return pull
-                except NotNow as error:
-                    refusal = error
-                seconds = min(pause, refusal.retry_after, left() or pause)
-                change = self._notifier.after(seen)
-                try:
-                    yield WaitFor(change, seconds)
+                    try:
+                        pull = yield attempt()
+                        return pull
+                    except NotNow as error:
+                        refusal = error
+                    yield WaitFor(change, min(pause, refusal.retry_after, left() or pause))
                 finally:
                     self._notifier.forget(change)
                 pause = SHORTEST if change.done() else min(LONGEST, 2 * pause)
@@ -182,16 +179,14 @@ class WaitQueue:
 class Notifier:
     """Says that a campaign's ledger has changed, to whoever waits for it in this process.
 
-    Changes are many and waiters few, so `announce` takes the lock only if somebody waits. None is missed: a waiter is
-    in the list before it looks at the number of the last change, and that is set before the list is looked at.
+    Changes are many and waiters few, so `announce` takes the lock only if somebody waits. None is missed by who is in
+    the list before looking at the ledger.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._numbers = count(1)
         self._waiting: list[Future[None]] = []
-        self.seen = 0  # another number after each change
 
     def hear(self, records: Sequence[e.Record]) -> None:
         """These events were committed by this process: what somebody should know of is logged."""
@@ -213,29 +208,23 @@ class Notifier:
 
     def announce(self) -> None:
         """Whoever waits is to look again."""
-        self.seen = next(self._numbers)
         if self._waiting:
             with self._lock:
                 waiting, self._waiting = self._waiting, []
             for future in waiting:
                 future.set_result(None)
 
-    def after(self, seen: int) -> Future[None]:
-        """Done as soon as there was a change after this number was seen; `forget` it if it is no longer wanted."""
+    def next_change(self) -> Future[None]:
+        """Done as soon as there is a change; `forget` it when it is no longer wanted."""
         future: Future[None] = Future()
         with self._lock:
             self._waiting.append(future)
-        if self.seen != seen and self.forget(future):
-            future.set_result(None)
         return future
 
-    def forget(self, future: Future[None]) -> bool:
-        """Nobody waits for it any more; False where it was done meanwhile."""
-        with self._lock:
-            waits = future in self._waiting
-            if waits:
-                self._waiting.remove(future)
-        return waits
+    def forget(self, future: Future[None]) -> None:
+        """Nobody waits for it any more."""
+        with self._lock, suppress(ValueError):  # it is done
+            self._waiting.remove(future)
 
 
 _shared: WeakValueDictionary[tuple[str, str], Notifier] = WeakValueDictionary()
@@ -329,15 +318,15 @@ class Hooks:
 def _work(hooks: ref[Hooks], notifier: Notifier) -> None:
     """The thread: it ends with the campaign, or when nobody has the campaign any more."""
     while True:
-        seen = notifier.seen
-        there = hooks()
-        if there is None or not there.deliver():
-            return
-        del there
-        change = notifier.after(seen)
+        change = notifier.next_change()
         try:
-            change.result(LOOK)
-        except TimeoutError:
+            there = hooks()
+            if there is None or not there.deliver():
+                return
+            del there
+            with suppress(TimeoutError):
+                change.result(LOOK)
+        finally:
             notifier.forget(change)
 
 

@@ -44,11 +44,10 @@ class Store(Protocol):
     async def atransact(self, commands: Sequence[Command]) -> list[Reply]:
         """The same for asyncio; a task that is cancelled has given up."""
 
-    def listen(self, listener: Listener, /) -> Callable[[], None]:
+    def listen(self, listener: Listener, /) -> None:
         """Have a function called with the events that are kept from now on, as they become known to this process.
 
-        It runs in the thread that writes, the store's own or a caller's, and must be quick. Call what is returned to
-        end that.
+        It runs in the thread that writes, the store's own or a caller's, and must be quick.
         """
 
     def state(self) -> State:
@@ -158,7 +157,7 @@ def _plain(owner: str, name: str, value: Any) -> Any:
 
 def announce(campaign: str, listeners: Iterable[Listener], news: Sequence[Record]) -> None:
     """Call each listener with the news, if there is any; an exception is logged, and must not harm the ledger."""
-    for listener in list(listeners) if news else ():
+    for listener in listeners if news else ():
         try:
             listener(news)
         except Exception:  # it is a user's code, and may raise anything

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -66,10 +66,9 @@ class MemoryLedger:
         """The same for asyncio: it does not wait, and so cannot be cancelled half-way."""
         return self.transact(commands)
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Have a function called with what is recorded from now on; call what is returned to end that."""
+    def listen(self, listener: Listener) -> None:
+        """Have a function called with what is recorded from now on."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
 
     def state(self) -> State:
         """Where the campaign stands; to be read at once."""

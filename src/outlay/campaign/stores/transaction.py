@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -70,10 +70,9 @@ class SqlLedger:
         """The same for asyncio."""
         return await self._database.writer.acall(self._cached, commands)
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Have a function called with what is written from now on; call what is returned to end that."""
+    def listen(self, listener: Listener) -> None:
+        """Have a function called with what is written from now on."""
         self._cached.listeners.append(listener)
-        return lambda: self._cached.listeners.remove(listener)
 
     def state(self) -> State:
         """Where the campaign stands, from its rows; without what its policy knows."""
