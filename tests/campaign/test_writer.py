@@ -21,6 +21,7 @@ from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import StoreError
 from tests.campaign.busy import asked, blocked
 from tests.campaign.checker import checked
+from tests.campaign.test_rules import Fragile, Fussy
 from tests.campaign.worker import TERMS, together
 
 
@@ -126,27 +127,9 @@ def test_a_file_that_is_taken_away(tmp_path: Path, store: str, instead: str | No
     assert len(checked(store)) == 2
 
 
-BROKEN = threading.Event()
-
-
-class Fragile(NamedTuple):
-    """A policy whose memory may fail at the costs of the test."""
-
-    def memory(self, arms: int) -> Any:
-        return self
-
-    def observe(self, arm: int, cost: float, reward: float) -> None:
-        if BROKEN.is_set() and cost == 0.1:
-            raise RuntimeError("of somebody's own policy")
-
-    def belief(self, arm: int) -> Any:
-        return arm
-
-    def full(self) -> bool:
-        return False
-
-    def score(self, belief: Any, log_n: float) -> float:
-        return 0.0
+def fail_at_a_cost_of_the_test(memory: Fussy, arm: int, cost: float, reward: float) -> None:
+    if cost == 0.1:
+        raise RuntimeError("of somebody's own policy")
 
 
 def test_a_failure_while_events_are_read_leaves_the_file_to_others(
@@ -159,12 +142,12 @@ def test_a_failure_while_events_are_read_leaves_the_file_to_others(
             campaign.disconnect()
             monkeypatch.setattr(sqlite, "BUSY", 0.5)
             raised = []
-            BROKEN.set()
-            for _ in range(3):
-                with pytest.raises(RuntimeError) as error:
-                    Campaign.open(store, policy=Fragile())
-                raised.append(error)
-            BROKEN.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(Fussy, "observe", fail_at_a_cost_of_the_test)
+                for _ in range(3):
+                    with pytest.raises(RuntimeError) as error:
+                        Campaign.open(store, policy=Fragile())
+                    raised.append(error)
             gc.disable()
             try:
                 assert other.ask() is not None

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
 from tests.beliefs.compiled import compiled
+from tests.policies.test_coverage import allowed
 
 from outlay.formulas.evidence import best_weight, closed_evidence, exact_evidence, gaussian_evidence, sample_evidence
 
@@ -177,11 +178,6 @@ def reached(law: Any, dearer: float = 1.0, bound: float = 1.0) -> Array:
     rewards, mean = law(rng, costs)
     most: Array = watch()(np.stack([costs, rewards], axis=2), dearer * mean / MEAN_COST, bound)
     return most
-
-
-def allowed(chance: float, runs: int) -> float:
-    """How many of the runs may fail: more do with probability below 1e-6 if each does with this chance."""
-    return float(stats.binom.isf(1e-6, runs, chance))
 
 
 REWARDS = [independent_coins, coins_of_dear_pulls, coins_of_cheap_pulls, heavy_losses, jackpots]

@@ -53,3 +53,8 @@ def own_rate(law: Any) -> Any:
 def variance(law: Any, rate: float) -> Any:
     _, _, var_cost, var_reward, cov = law.moments()
     return var_reward - 2 * rate * cov + rate**2 * var_cost
+
+
+def shortfall(law: Any, price: float, worth: float) -> Any:
+    cost, reward, *_ = law.moments()
+    return price * cost + worth - reward

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from tests.theory.divergence_laws import shortfall
 
 from outlay.arms import (
     Exponential,
@@ -81,11 +82,6 @@ def test_a_line_over_a_gaussian_cost_is_gaussian():
 
 
 PRICES = [(0.0, 0.7), (0.3, 0.6), (0.8, 0.2), (2.0, 0.05), (0.1, 3.0)]
-
-
-def shortfall(law: Any, price: float, worth: float) -> Any:
-    cost, reward, *_ = law.moments()
-    return price * cost + worth - reward
 
 
 def cases(law: Any) -> list[tuple[float, float]]:

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pytest
-from tests.theory.divergence_laws import CASES, LAWS, own_rate, variance
+from tests.theory.divergence_laws import CASES, LAWS, own_rate, shortfall, variance
 
 from outlay import arms
 from outlay.arms import (
@@ -136,11 +136,6 @@ def test_distant_rates(name):
         assert divergence(law, 1e60, model.name) >= divergence(law, 2.0, model.name) * (1 - 1e-9)
         with pytest.raises(BadParameter, match=r"^rate of divergence must be .*≤ 1e\+100; got 1e\+200$"):
             divergence(law, 1e200, model.name)
-
-
-def shortfall(law: Any, price: float, worth: float) -> Any:
-    cost, reward, *_ = law.moments()
-    return price * cost + worth - reward
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
