@@ -151,9 +151,6 @@ class ArrowTable(Protocol):
     def select(self, columns: list[str], /) -> Any:
         """Some of the columns."""
 
-    def to_batches(self) -> Any:
-        """The rows, some at a time."""
-
 
 Source = str | Path | PandasFrame | ArrowTable
 

@@ -11,19 +11,17 @@ from typing import Any
 _DELAY_SECONDS = 1.0
 _REFRESH_SECONDS = 0.2
 
-
 Report = Callable[[float], None]
 
 
 @contextlib.contextmanager
 def progress(
-    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float | None = None
+    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float = _DELAY_SECONDS
 ) -> Iterator[Report]:
     """Yield a function to be told how much of `total` is done.
 
     A bar is shown, or not, as `wanted` says; None means on a terminal or in a notebook only. Where it is a function,
-    there is no bar and it is told the part that is done, from 0 to 1. The bar comes after `delay` seconds,
-    by default one.
+    there is no bar and it is told the part that is done, from 0 to 1. The bar comes after `delay` seconds.
     """
     if callable(wanted):
         yield lambda done: wanted(min(done / total, 1.0))
@@ -33,9 +31,7 @@ def progress(
     if not shown:
         yield lambda _: None
         return
-    with (_in_notebook if notebook else _on_terminal)(
-        total, words, _DELAY_SECONDS if delay is None else delay
-    ) as report:
+    with (_in_notebook if notebook else _on_terminal)(total, words, delay) as report:
         yield report
 
 

@@ -6,9 +6,6 @@ There are two estimates of regret, the reward of π* (always the best arm) minus
   the overshoot of the last pull) and far less variance.
 * realised: the mean reward of π*, simulated on the same streams, minus the reward the run earned.
 
-Where requests are limited beside the budget, N·f(B/N) stands for the reward of π* (docs/requests.md): no policy earns
-more, but for what it overspends. The identity of `outlay.theory` then gives the pseudo-regret.
-
 On disk, a result is one Parquet file of tidy rows; what the rows cannot say is JSON in the schema's metadata. Columns:
 policy, run, budget, requests where they are limited, cost, reward, oracle_reward, pulls (a list of one int64 per arm),
 for any Parquet reader. The metadata holds the format, outlay's version, the problem as TOML, the policies as name and

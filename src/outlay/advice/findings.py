@@ -152,14 +152,12 @@ class Advice(NamedTuple):
         return hull_figure(self, self.serving, width)
 
     def __repr__(self) -> str:
-        """In a line: the log, the best arm, how many are left, and the policy."""
         from outlay.advice.answer import call
 
         left = f"{self.best.name!r} best so far, {len(self.remaining)} of {counted(len(self.arms), 'arm')} left"
         return f"<Advice on {Path(self.log).name}: {left}, to be run with {call(self.policy, brief=True)}>"
 
     def __str__(self) -> str:
-        """The answer, a sentence to a line."""
         return "\n".join(self.answer)
 
     def _repr_html_(self) -> str:

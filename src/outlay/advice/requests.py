@@ -132,6 +132,11 @@ def serve(
         arms.append(ArmServing(name, cost, reward, share, said))
     if all(arm.on_hull == NEVER for arm in arms):  # no arm pays: nothing to choose by
         arms = [arm._replace(on_hull=MAYBE) for arm in arms]
+    c = budget / requests
+    last = max(2.2 * c, 1.1 * float(points.hull.costs[-1]))  # a little beyond twice the budget and the last bend
+    last = min(last, 20.0 * c)  # a dear arm far away is no reason to squeeze the rest
+    shown = np.union1d(np.linspace(0.0, last, _CURVE), points.hull.costs[points.hull.costs < last]).tolist()
+    band = gain(points, 1.0, shown)
     ten = 10.0 ** np.floor(np.log10(budget / 10.0))
     parts = [part for part in (1.0, 2.0, 5.0) if part * ten <= budget / 10.0 * (1 + 1e-12)]
     more = float(round(max(parts) * ten, 12))  # the largest of 1, 2, 5, 10, … that is not above a tenth of the budget
@@ -142,7 +147,7 @@ def serve(
         names=names,
         more=more,
         more_brings=gain(points, requests, [budget + more], since=budget)[0],
-        curve=_curve(points, budget / requests),
+        curve=ServingCurve(shown, [one.value for one in band], [one.low for one in band], [one.high for one in band]),
         at_equal_times=points.at_equal_times,
         rehearsal=[],
         rehearsed_requests=0,
@@ -187,16 +192,6 @@ def rehearsed(
         for index, (label, reward) in enumerate(zip(result.policies, result.reward[:, :, -1], strict=True))
     ]
     return serving._replace(rehearsal=played, rehearsed_requests=requests)
-
-
-def _curve(points: ArmPoints, c: float) -> ServingCurve:
-    """The hull from 0 to a little beyond its last bend and twice the budget, with a band."""
-    last = max(2.2 * c, 1.1 * float(points.hull.costs[-1]))
-    last = min(last, 20.0 * c)  # a dear arm far away is no reason to squeeze the rest
-    bends = points.hull.costs[points.hull.costs < last]
-    budgets = np.union1d(np.linspace(0.0, last, _CURVE), bends)
-    found = gain(points, 1.0, budgets.tolist())
-    return ServingCurve(budgets.tolist(), *([getattr(one, part) for one in found] for part in ("value", "low", "high")))
 
 
 def points_of(groups: Sequence[Groups], bins: int, shared: bool, seed: int) -> ArmPoints:

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +21,7 @@ from outlay import __version__
 from outlay.checks import check_folder, check_writable, writing
 from outlay.engine.limits import MODES
 from outlay.errors import BadFile
-from outlay.experiments.file import Experiment, Sweep, Value, Values, printable
+from outlay.experiments.file import Experiment, Sweep, Values, printable
 from outlay.experiments.plan import SweepPoint, folder_of, shown, title_of
 from outlay.report.curves import (
     FLOOR_HELPS,
@@ -206,25 +206,24 @@ def where(rows: Sequence[Row]) -> str:
 def sweep_table(experiment: Experiment, rows: list[Row]) -> Table:
     """A line per point: its values, then `regret ± stderr` of each policy, then the lower bound where there is one."""
     policies = [" ".join(label.split()) for label in dict.fromkeys(row.policy for row in rows)]
-    headings, lines = [*rows[0].values, *policies], dict[tuple[Value, ...], list[str]]()
-    for row in rows:
-        line = lines.setdefault(tuple(row.values.values()), [shown(value) for value in row.values.values()])
-        line.append(loss(row.mean) + ("" if math.isnan(row.stderr) else f" ± {loss(row.stderr)}"))
-    if not all(math.isnan(row.lower_bound) for row in rows):
+    headings, lines = [*rows[0].values, *policies], []
+    if bounded := not all(math.isnan(row.lower_bound) for row in rows):
         headings.append("lower bound")
-        for key, floor in {tuple(row.values.values()): row.lower_bound for row in rows}.items():
-            lines[key].append("–" if math.isnan(floor) else loss(floor))
+    for values, group in groupby(rows, key=lambda row: row.values):
+        here = list(group)
+        line = [shown(value) for value in values.values()]
+        line += [loss(row.mean) + ("" if math.isnan(row.stderr) else f" ± {loss(row.stderr)}") for row in here]
+        if bounded:
+            line.append("–" if math.isnan(here[-1].lower_bound) else loss(here[-1].lower_bound))
+        lines.append(line)
     title = headed(experiment.title, where(rows) + beside(experiment.mode), experiment.runs, experiment.seed)
-    return Table(headings, list(lines.values()), title, texts=())
+    return Table(headings, lines, title, texts=())
 
 
 def winners_of(rows: Sequence[Row]) -> set[tuple[int, int]]:
     """Where the table has the least mean of each point: its line and its column."""
-    points = defaultdict[tuple[Value, ...], list[Row]](list)
-    for row in rows:
-        points[tuple(row.values.values())].append(row)
     first = len(rows[0].values)
-    means = [[row.mean for row in some] for some in points.values()]
+    means = [[row.mean for row in group] for _, group in groupby(rows, key=lambda row: row.values)]
     return {(i, first + k) for i, some in enumerate(means) for k, mean in enumerate(some) if mean == min(some)}
 
 

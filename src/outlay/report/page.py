@@ -331,11 +331,17 @@ def ranking(result: Result) -> PolicyRanking:
     ranked.sort(key=lambda index: (runs[index].mean(), index))
     best = runs[ranked[0]]
     earned = float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1])
+    tied = []
+    for index in ranked[1:]:
+        difference = runs[index] - best  # on the same random numbers
+        error = float(difference.std(ddof=1)) / np.sqrt(result.runs) if result.runs > 1 else math.inf
+        if difference.mean() <= _ERRORS * error:
+            tied.append(result.labels[index])
     policy = result.policies[result.labels[ranked[0]]]
     given = {} if isinstance(policy, str) else as_data(policy)["parameters"]
     return PolicyRanking(
         [result.labels[index] for index in ranked],
-        [result.labels[index] for index in ranked[1:] if _alike(best, runs[index])],
+        tied,
         runs[ranked].mean(axis=1),
         np.median(runs[ranked], axis=1),
         float(best.mean()) / earned if earned > 0 else None,
@@ -371,15 +377,6 @@ def verdict(found: PolicyRanking, result: Result) -> list[str]:
         known = listed(found.knowledge, most=None)
         said.append(f"It was told {known} of the arms; if you do not know them, use policies.default().")
     return said
-
-
-def _alike(one: Floats, other: Floats) -> bool:
-    """Whether the mean difference of runs on the same random numbers could be 0."""
-    difference = other - one
-    if difference.size == 1:
-        return True
-    error = float(difference.std(ddof=1)) / np.sqrt(difference.size)
-    return bool(difference.mean() <= _ERRORS * error)
 
 
 def python_call(result: Result) -> str:

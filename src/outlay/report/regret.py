@@ -47,12 +47,11 @@ class RegretTable(NamedTuple):
     budget: float
     rows: list[RegretRow]
     floor: Floor
-    requests: int | None = None
 
     def table(self) -> Table:
         """As text; a narrow terminal does without the spread first."""
         policy, regret, median, spread, best, ratio = HEADINGS
-        if self.requests is not None:
+        if self.floor.requests is not None:
             best = "best arms"  # the best mix has two, as a rule
         headings = (policy, regret, median, spread, best, ratio)
         rows = [row.cells() for row in self.rows]
@@ -93,8 +92,8 @@ def written(numbers: RegretTable, format: Format) -> str:  # noqa: A002
     """A table's numbers in one of the formats, the same bytes from the same result."""
     if format == "csv":
         limits: dict[str, object] = {"budget": numbers.budget}
-        if numbers.requests is not None:
-            limits["requests"] = numbers.requests
+        if numbers.floor.requests is not None:
+            limits["requests"] = numbers.floor.requests
         headings = ["policy", *limits, *RegretRow._fields[1:-1], "bound_ratio"]
         return Table(headings, [[row.policy, *limits.values(), *row[1:]] for row in numbers.rows]).csv()
     shown, bound = numbers.table(), bound_sentence(numbers.floor)
@@ -111,7 +110,7 @@ def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | Non
     floor = floor_for(checked("table", result))
     rows = regret_rows(result, kind, floor)
     caption = headed(named, last_of(result) + beside(result.mode), result.runs, result.seed)
-    return RegretTable(named, caption, float(result.budgets[-1]), rows, floor, floor.requests)
+    return RegretTable(named, caption, float(result.budgets[-1]), rows, floor)
 
 
 def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:

@@ -288,7 +288,14 @@ def worst_case_bound(problem: Problem, budget: float, *, model: str | None = Non
     sd = math.sqrt(float(found.sigma2[found.best]))
     if not math.isfinite(variance + sd):
         raise NotCovered(f"the worst case is for arms of finite variances; arm {problem.names[found.best]!r} has none")
-    pulls, share = _most_telling_pulls(budget, mean, variance, arms)
+    tried = []  # n, with its (1 − 1/K)(1 − p): what counts is n·((1 − 1/K)(1 − p))²/√n
+    for part in _PULL_PARTS:
+        n = max(0, math.ceil(part * budget / mean) - 1)
+        left = budget - n * mean
+        late = n * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
+        kept = (1.0 - 1.0 / arms) * max(0.0, 1.0 - late)
+        tried.append((math.sqrt(n) * kept * kept, n, kept))
+    _, pulls, share = max(tried)
     if not pulls or arms == 1:
         return 0.0
 
@@ -320,15 +327,3 @@ def _peak(gain: Callable[[float], float], end: float) -> float:
             other = low + _GOLDEN * (high - low)
             at_other = gain(other)
     return max(0.0, at_one, at_other)
-
-
-def _most_telling_pulls(budget: float, mean: float, variance: float, arms: int) -> tuple[int, float]:
-    """The n, with its (1 − 1/K)(1 − p), for which n·((1 − 1/K)(1 − p))²/√n, which is what counts, is largest."""
-    found = []
-    for part in _PULL_PARTS:
-        pulls = max(0, math.ceil(part * budget / mean) - 1)
-        left = budget - pulls * mean
-        late = pulls * variance / (left * left) if left * left > 0 else math.inf  # rounding may leave nothing
-        share = (1.0 - 1.0 / arms) * max(0.0, 1.0 - late)
-        found.append((math.sqrt(pulls) * share * share, pulls, share))
-    return max(found)[1:]
