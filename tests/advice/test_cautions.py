@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from outlay.advice.answer import answer
-from outlay.advice.summary import alarms, block_means, change_of
 
 from .reading import advise, kinds, said
 
@@ -81,26 +80,3 @@ def test_one_arm_and_no_reward(log):
     assert answer(one)[-1] == "Spend it all on good: the log has no other arm."
     nothing = advise(log.assign(reward=0.0), 100, rehearse=False)
     assert "no reward" in kinds(nothing)
-
-
-def test_drift_is_told_and_seldom_falsely(draw):
-    """Logs in random order: at most 5 % of them raise an alarm, over all arms and both columns together."""
-    alone = [_drifts(draw(seed, 60)) for seed in range(120)]
-    assert sum(alone) <= 0.05 * 120
-    some = [*np.flatnonzero(alone).tolist(), 0, 1]
-    assert [("drift" in kinds(advise(draw(seed, 60), 100, rehearse=False))) for seed in some] == [
-        alone[k] for k in some
-    ]
-    log = draw(0)
-    log["cost"] *= np.linspace(1.0, 1.6, len(log))
-    found = advise(log, 100, rehearse=False)
-    assert "6 tests, chance of any false alarm 5%" in said(found, "drift")
-    assert "cost of good from 1" in said(found, "drift")
-    by_arm = advise(draw(0).sort_values("arm", kind="stable"), 100, rehearse=False)
-    assert "drift" not in kinds(by_arm)
-
-
-def _drifts(log: pd.DataFrame) -> bool:
-    """Whether any test of a log raises an alarm."""
-    columns = [rows[name].to_numpy() for _, rows in log.groupby("arm") for name in ("cost", "reward")]
-    return any(alarms([change_of(block_means(values)) for values in columns]))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.beliefs.compiled import compiled
 
 from outlay.beliefs import Blocks, block_medians
 
@@ -117,22 +116,3 @@ def test_more_groups_than_the_memory_was_made_for_write_nothing() -> None:
     assert blocks.scratch.shape == (2, 10)
     assert block_medians(blocks.belief(0), 11, 0.1) == (0.0, 0.0)
     assert block_medians(blocks.belief(0), 10, 0.1) == (1.0, 1.0)
-
-
-def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
-    rng = np.random.default_rng(6)
-    one, other = Blocks.empty(3), Blocks.empty(3)
-    observe, belief, medians = compiled(Blocks.observe), compiled(Blocks.belief), compiled(block_medians)
-    values = [0.0, 5e-324, 1e300, -1e-300, *rng.normal(1.0, 1.0, size=20).tolist()]
-    for _ in range(3000):
-        if one.full():
-            one, other = one.enlarged(), other.enlarged()
-        arm, cost, reward = int(rng.integers(2)), values[rng.integers(24)], values[rng.integers(24)]
-        if arm == 1:
-            cost, reward = rng.normal(1.0, 1.0), rng.normal(1.0, 1.0)
-        one.observe(arm, cost, reward)
-        observe(other, arm, cost, reward)
-        groups = int(rng.integers(1, 30))
-        expected = np.array(block_medians(one.belief(arm), groups, 0.01))
-        assert expected.tobytes() == np.array(medians(belief(other, arm), groups, 0.01)).tobytes()
-    assert same(one, other)

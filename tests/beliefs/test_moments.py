@@ -92,22 +92,6 @@ def test_long_run_against_integers(pulls: int) -> None:
     assert abs(belief.cov - cov) <= within * math.sqrt(var_cost * var_reward)
 
 
-def test_compiled_and_interpreted_agree_bit_for_bit() -> None:
-    rng = np.random.default_rng(1)
-    one, other = Moments.empty(4), Moments.empty(4)
-    values = [0.0, -0.0, 5e-324, 1e-300, 1e154, -1e300, 1.0, *rng.normal(size=8).tolist()]
-    observe, belief = compiled(Moments.observe), compiled(Moments.belief)
-    for _ in range(3000):
-        arm, cost, reward = int(rng.integers(3)), values[rng.integers(15)], values[rng.integers(15)]
-        if arm == 2:  # an arm of ordinary values, which no overflow has spoilt
-            cost, reward = rng.normal(), rng.normal()
-        one.observe(arm, cost, reward)
-        observe(other, arm, cost, reward)
-        assert one.stats.tobytes() == other.stats.tobytes()
-        assert np.array(one.belief(arm)).tobytes() == np.array(belief(other, arm)).tobytes()
-    assert one.belief(3) == belief(other, 3)
-
-
 def test_beliefs_hold_plain_python_numbers() -> None:
     memory = Moments.empty(1)
     memory.observe(0, np.float64(1.0), np.float64(2.0))

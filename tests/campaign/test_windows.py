@@ -1,25 +1,20 @@
-"""Windows of the calendar: where they begin and end, and a budget and a fallback across midnight."""
+"""Windows of the calendar: where they begin and end, also where the rules of a zone change."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from random import Random
-from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
 from outlay import Campaign
-from outlay.campaign import export_ledger, import_ledger, verify
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger import windows
 from outlay.campaign.ledger.decide import step
 from outlay.campaign.ledger.events import Settings
 from outlay.campaign.ledger.windows import MICROS, NOT_EVERYWHERE, bounds
-from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.settings import agreed, chosen
 from outlay.errors import BadParameter
-from tests.campaign.busy import asked
 
 HOUR = 3600 * MICROS
 FIRST, LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1990, 2037))
@@ -102,26 +97,3 @@ def test_terms_that_make_no_sense() -> None:
         Campaign(["a"], 5, window="hour")  # type: ignore[arg-type]
     with pytest.raises(BadParameter, match="fallback of Campaign must be one of the arms; got 'b'"):
         Campaign(["a"], 5, fallback="b")
-
-
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
-def test_the_same_terms_open_it_again_and_a_copy_is_the_same(
-    request: pytest.FixtureRequest, kind: str, tmp_path: Path
-) -> None:
-    store = f"sqlite:///{tmp_path}/a.db" if kind == "sqlite" else request.getfixturevalue("postgres_url")
-    copy = f"sqlite:///{tmp_path}/b.db"
-    terms: dict[str, Any] = {"window": "day", "timezone": "Europe/Berlin", "fallback": "a", "name": "daily"}
-    for _ in range(2):
-        with Campaign({"a": 1, "b": 2}, 3, "Frugal", store, **terms) as campaign:
-            for _ in range(3):
-                pull = asked(campaign)
-                pull.tell(cost=1, reward=0.5)
-            assert CampaignMonitor(campaign).look().burn[-1].left == campaign.status().left
-    export_ledger(store, tmp_path / "first", "daily")
-    assert import_ledger(copy, tmp_path / "first").ok
-    export_ledger(copy, tmp_path / "second", "daily")
-    assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
-    with Campaign.open(copy, "daily") as campaign:
-        assert any(pull.fallback for pull in campaign.pulls())
-        assert campaign.status().outside > 0
-    assert verify(store, "daily").ok

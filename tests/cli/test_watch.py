@@ -53,19 +53,6 @@ def printed(what: RenderableType, width: int) -> str:
     return text.get()
 
 
-def test_the_numbers_are_those_of_the_ledger() -> None:
-    campaign = Campaign({"a": 1, "b": 1}, 40, "RoundRobin")
-    early = CampaignMonitor(campaign)
-    assert [point.left for point in early.look().burn] == [40.0]
-    busy(campaign)
-    view, again = early.look(), CampaignMonitor(campaign).look()
-    assert view == again
-    assert early.look() == view
-    assert view.burn[-1].left == pytest.approx(view.status.budget - view.status.spent, rel=1e-12)
-    assert [entry.seq for entry in view.last] == list(range(view.status.events - 7, view.status.events + 1))
-    assert [pull.id for pull in view.under_way] == [pull.id for pull in campaign.pulls("open")][:6]
-
-
 def test_intervals_are_those_of_the_pulls_as_they_count_now() -> None:
     campaign = Campaign({"a": 1, "b": 1}, 40, "RoundRobin")
     busy(campaign)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from outlay.arms import Gaussian
-from outlay.experiments import estimate, load, play, points_of, run
+from outlay.experiments import estimate, load, play, points_of
 from outlay.experiments.plan import Progress
 from outlay.experiments.play import jobs
 
@@ -112,14 +112,3 @@ def test_the_estimate_is_scaled_by_pulls(write, clock):
     ]
     assert [share.seconds for share in shares] == pytest.approx([6e3 + 0.2, 6e3 + 0.2])
     assert clock[0] < 30.0, "it measured for a moment"
-
-
-def test_what_is_there_takes_no_time(write, simulated, request):
-    experiment = load(write(SWEPT))
-    run(experiment, "out")
-    request.getfixturevalue("clock")  # it takes the simulator's place
-    more = SWEPT + '[[sweep]]\nover = "policies.stubborn.arm"\nvalues = [0, 1]\n'
-    shares = estimate(load(write(more)), "out")
-    assert [(share.label, share.cells, share.missing) for share in shares] == [("RoundRobin", 2, 0), ("stubborn", 4, 2)]
-    assert shares[0].seconds == 0.0
-    assert shares[1].seconds == pytest.approx(2 * (0.1 + 0.2))

@@ -7,7 +7,7 @@ import outlay
 from outlay import report
 from outlay.errors import BadFile, BadParameter
 from outlay.report.curves import floor_of
-from outlay.report.page import FIGURES, PageFigure, page_figures, page_text, report_files
+from outlay.report.page import FIGURES, PageFigure, page_figures, page_text
 from outlay.report.regret import regret_numbers
 
 
@@ -60,17 +60,6 @@ def test_a_title_is_a_line(three, tmp_path, title):
     with pytest.raises(BadParameter, match=f"^title of table {sentence}"):
         report.table(three, title=title)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_report_is_a_folder_of_files(apart, tmp_path):
-    once = report.write_report(apart, tmp_path / "a" / "b", "far apart")
-    assert once == report_files(tmp_path / "a" / "b")
-    assert sorted(once) == sorted((tmp_path / "a" / "b").iterdir())
-    names = {path.name for path in once}
-    assert {"report.html", "table.txt", "table.md", "table.csv", "table.tex", "regret.png", "regret.svg"} <= names
-    assert {f"{name}.pdf" for name in FIGURES} <= names
-    assert (tmp_path / "a" / "b" / "table.tex").read_text() == report.table(apart, "latex", title="far apart")
-    assert all(path.stat().st_size > 100 for path in once)
 
 
 def test_a_report_that_cannot_be_written(three, tmp_path):

@@ -25,16 +25,6 @@ def status():
     return Campaign({"a": 1}, 1000, "Frugal").status()
 
 
-def test_steady_spending_ends_when_the_money_does(status) -> None:
-    found = forecast(status, burn(1000, [1.0] * 400))
-    assert found is not None
-    end = START + timedelta(seconds=1000)
-    assert abs((found.at - end).total_seconds()) < 15
-    assert found.early <= found.at
-    assert found.late is not None
-    assert found.late >= found.at
-
-
 def test_nothing_is_said_where_nothing_can_be(status) -> None:
     assert forecast(status, burn(1000, [1.0] * 10)) is None
     assert forecast(status, burn(1000, [0.0] * 100)) is None

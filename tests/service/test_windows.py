@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from outlay import Client
 from outlay.service import streams
-from tests.client.conftest import asked
-from tests.service.conftest import POLICY, running
+from tests.service.conftest import POLICY
 
 DAILY: dict[str, Any] = {
     "name": "daily", "arms": {"small": 1, "large": 2}, "budget": 2, "policy": POLICY, "mode": "hard",
@@ -59,21 +57,3 @@ def test_a_table_is_written_in_parts(client: TestClient, monkeypatch: pytest.Mon
     assert list(found["pull"]) == [2 + 1, 4, 5, 6, 7]
     assert list(found["metadata"]) == ['{"a":1}'] * 5
     assert [list(tags) for tags in found["tags"]] == [["t"]] * 5
-
-
-def test_clients_know_them(store: str) -> None:
-    terms = {name: value for name, value in DAILY.items() if name not in ("name", "arms", "budget", "policy")}
-    with running(store) as address, Client(address, "daily") as client:
-        client.create(DAILY["arms"], 2, POLICY, fallback="small", **terms)
-        fallbacks = []
-        for _ in range(4):
-            pull = asked(client)
-            client.tell(pull, cost=1, reward=1)
-            fallbacks.append(pull.fallback)
-        assert fallbacks[-1]
-        assert fallbacks == [each.fallback for each in client.pulls()]
-        status = client.status()
-        assert status.window is not None
-        assert status.window.end > status.window.start
-        client.archive()
-        assert client.status().archived

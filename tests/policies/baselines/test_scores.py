@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies.baselines import slow
-from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, WITH_MEMORY, some
+from tests.policies.baselines.examples import ALL, SAMPLED, SCORED, some
 from tests.policies.test_scores import beliefs, moments_of
 
 from outlay.beliefs import Belief
@@ -102,24 +102,6 @@ def test_compiled_equals_interpreted_and_never_nan(policy: Any) -> None:
         one, other = policy.score(belief, log_n), score(policy, belief, log_n)
         assert not math.isnan(one)
         assert np.float64(one).tobytes() == np.float64(other).tobytes(), (belief, log_n)
-
-
-@pytest.mark.soak  # two compilations
-@pytest.mark.parametrize("policy", WITH_MEMORY, ids=repr)
-def test_compiled_equals_interpreted_with_a_memory(policy: Any) -> None:
-    rng, score = np.random.default_rng(8), compiled(type(policy).score)
-    memory, finite = policy.memory(2), 0
-    for n in range(1, 1500):
-        memory = memory.enlarged() if memory.full() else memory
-        memory.observe(int(rng.integers(2)), 1.0 + 0.1 * rng.standard_t(3), rng.standard_t(3))
-        for log_n in (math.log(n), 36.0) if n % 10 == 0 else ():
-            one = policy.score(memory.belief(0), log_n)
-            if isinstance(policy, b.RobustUCBMedian):
-                memory.arms[0, 3:] = 0  # forget the medians, for the compiled code to find them itself
-            assert one == score(policy, memory.belief(0), log_n)
-            assert not math.isnan(one)
-            finite += math.isfinite(one)
-    assert finite > 20
 
 
 @pytest.mark.parametrize("policy", SAMPLED, ids=repr)
