@@ -285,12 +285,12 @@ class Campaign:
     @sync
     def disable_arm(self, name: str) -> Steps[None]:
         """Stop pulling an arm; pulls under way can still be told."""
-        yield c.DisableArm(name)
+        yield c.DisableArm(label("disable_arm", "arm", name))
 
     @sync
     def enable_arm(self, name: str) -> Steps[None]:
         """Pull a disabled arm again."""
-        yield c.EnableArm(name)
+        yield c.EnableArm(label("enable_arm", "arm", name))
 
     @sync
     def pause(self) -> Steps[None]:

@@ -179,7 +179,7 @@ def settled(pull: object) -> None:
 def number_of(owner: str, pull: object) -> int:
     """A pull's number, from the pull or from the number itself."""
     if isinstance(pull, Pull | PullStatus):
-        return pull.id
+        return int(pull.id)
     try:
         return whole(owner, "pull", pull, at_least=1, at_most=2**63 - 1)
     except BadParameter:

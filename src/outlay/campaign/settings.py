@@ -1,10 +1,13 @@
-"""What a user hands over, checked: the terms of a campaign, tags and metadata of a pull, samples."""
+"""What a user hands over, checked: the terms of a campaign, tags and metadata of a pull, samples.
+
+What looks like a str, an int or a float becomes one: numpy's are such values, which databases and JSON know not.
+"""
 
 import json
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -25,7 +28,7 @@ from outlay.campaign.ledger.validation import (
 )
 from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.records import Entry
-from outlay.checks import real, whole
+from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
 from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
@@ -82,20 +85,20 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", s.timezone)
     return Terms(
         unit=str(unit.size),
-        mode=s.mode,
+        mode=cast("c.Mode", word(OWNER, "mode", s.mode, get_args(c.Mode))),
         seed=whole(OWNER, "seed", s.seed, at_least=0),
         policy=_written(policy),
         version=__version__,
         ttl=None if s.ttl is None else micros(OWNER, s.ttl),
-        expiry=s.expiry,
+        expiry=cast("c.Expiry", word(OWNER, "expiry", s.expiry, get_args(c.Expiry))),
         reservation=None if s.reservation is None else not_negative(unit, OWNER, "reservation", s.reservation),
         default_reward=real(OWNER, "default_reward", s.default_reward) + 0.0,
         max_in_flight=None if s.max_in_flight is None else whole(OWNER, "max_in_flight", s.max_in_flight, at_least=1),
         negative_costs=s.negative_costs,
         propensity_draws=whole(OWNER, "propensity_draws", s.propensity_draws, at_least=0),
         first_pulls=None if s.first_pulls is None else whole(OWNER, "first_pulls", s.first_pulls, at_least=1),
-        window=s.window,
-        timezone=s.timezone,
+        window=None if s.window is None else cast("c.Window", word(OWNER, "window", s.window, get_args(c.Window))),
+        timezone=label(OWNER, "timezone", s.timezone),
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
         format=c.FORMAT,
     )
@@ -348,7 +351,7 @@ def warm_starts(state: State, rows: Iterable[Triple], key: str, source: str) -> 
         units = unit.units(owner, "cost", cost)
         if units < 0 and not state.terms.negative_costs:
             raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
-        samples.append((arm, unit.amount(units), value))
+        samples.append((str.__str__(arm), unit.amount(units), value))
     commands = []
     for part, start in enumerate(range(0, len(samples), MOST_IN_ONE_EVENT)):
         arms, costs, rewards = zip(*samples[start : start + MOST_IN_ONE_EVENT], strict=True)

@@ -5,9 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
-
-import msgspec
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from outlay.campaign.ledger.allocate import retry_next_window
 from outlay.campaign.ledger.decide import is_due, step
@@ -15,7 +13,7 @@ from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Expl
 from outlay.campaign.ledger.state import State
 from outlay.campaign.reasons import explanation_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
-from outlay.errors import BadParameter, PullOver
+from outlay.errors import PullOver
 from outlay.policies.protocol import Policy
 
 FORKED = "a campaign cannot be used in a forked process: open it after forking"
@@ -23,7 +21,6 @@ CATCHING_UP = 10  # of so much time that goes by, one part more while the wall c
 Listener = Callable[[Sequence[Record]], None]
 # A steady clock, which counts the time that a laptop sleeps, where there is such a one.
 _since_boot = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-_PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
 @runtime_checkable
@@ -119,40 +116,6 @@ def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply
     if isinstance(command, Explain):
         return explanation_of(state, reply)
     return reply
-
-
-def plain(command: Command) -> Command:
-    """The same command, of values that every store can keep; BadParameter where there is another.
-
-    What looks like a str, an int or a float becomes one: numpy's are such values, which databases and JSON know not.
-
-    >>> class Word(str):
-    ...     pass
-    >>> type(plain(Ask(Word("k"))).key)
-    <class 'str'>
-    """
-    for value in command:
-        if type(value) not in _PLAIN and value != ():
-            owner = type(command).__name__
-            fields = [_plain(owner, name, value) for name, value in zip(command._fields, command, strict=True)]
-            return type(command)(*fields)
-    return command
-
-
-def _plain(owner: str, name: str, value: Any) -> Any:
-    if type(value) in _PLAIN:
-        return value
-    if type(value) is tuple:
-        return value if _PLAIN.issuperset(map(type, value)) else tuple(_plain(owner, name, part) for part in value)
-    if isinstance(value, msgspec.Struct):
-        names = [part for part in value.__struct_fields__ if part != "policy"]
-        return msgspec.structs.replace(value, **{part: _plain(owner, part, getattr(value, part)) for part in names})
-    if type(value) is dict:  # of what was noted about a pull: made plain when it was checked
-        return value
-    for kind in (str, int, float):
-        if isinstance(value, kind):
-            return getattr(kind, f"__{kind.__name__}__")(value)  # its own, whatever a subclass makes of it
-    raise BadParameter(owner, name, "text, a number or None", value)
 
 
 def announce(campaign: str, listeners: Iterable[Listener], news: Sequence[Record]) -> None:

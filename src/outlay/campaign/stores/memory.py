@@ -13,7 +13,7 @@ from outlay.campaign.ledger.events import Asked, Command, ExpirePulls, Open, Rec
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import renewal
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
-from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, plain, run
+from outlay.campaign.stores.base import FORKED, Clock, Done, Listener, announce, run
 from outlay.errors import StoreBusy, StoreError
 from outlay.policies.protocol import Policy
 
@@ -26,12 +26,11 @@ class MemoryLedger:
         self._process, self._closed = os.getpid(), False
         self._listeners: list[Listener] = []
         self._clock, self._policy = clock or Clock(), policy
-        self._state, self._records, _ = step(None, plain(opening), self._clock.now(), policy)
+        self._state, self._records, _ = step(None, opening, self._clock.now(), policy)
 
     def transact(self, commands: Sequence[Command], timeout: float | None = None) -> list[Reply]:
         """Each command's reply, or the error that it met; where it is cut short, nothing happened."""
         self._check_process()
-        commands = [plain(command) for command in commands]
         if timeout is None:
             with self._lock:  # this form alone lets the lock go wherever Ctrl-C comes
                 done = self._done(commands)

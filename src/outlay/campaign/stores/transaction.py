@@ -27,7 +27,7 @@ from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
 from outlay.campaign.stores import engines, queries, sqlite
-from outlay.campaign.stores.base import Clock, Done, Listener, announce, plain, run
+from outlay.campaign.stores.base import Clock, Done, Listener, announce, run
 from outlay.campaign.stores.queries import CHUNK, LockedCampaign, LockRequest, Written, statement_batch
 from outlay.campaign.stores.writer import Writer, WriteRequest
 from outlay.campaign.waiting import log
@@ -353,8 +353,7 @@ class CachedLedger:
     """The cached state of a campaign, which follows the ledger. Only the writer's thread touches it."""
 
     def __init__(self, name: str, opening: Open | None, policy: Policy | None, clock: Clock | None) -> None:
-        self.name, self._policy = name, policy
-        self._opening = None if opening is None else plain(opening)
+        self.name, self._opening, self._policy = name, opening, policy
         self._clock = clock or Clock()
         self.closed = False  # it was let go
         self.undelivered: list[int] = []  # pulls that nobody received, to be cancelled with the next batch

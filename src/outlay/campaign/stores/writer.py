@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from outlay.campaign.ledger.events import Ask, Command
 from outlay.campaign.records import Pull, Reply
-from outlay.campaign.stores.base import FORKED, plain
+from outlay.campaign.stores.base import FORKED
 from outlay.errors import QueueFull, StoreBusy, StoreError
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ class WriteRequest:
     __slots__ = ("campaign", "commands", "error", "future", "leaving", "replies")
 
     def __init__(self, campaign: "CachedLedger", commands: Sequence[Command] = (), *, leaving: bool = False) -> None:
-        self.campaign, self.leaving = campaign, leaving
-        self.commands = [plain(command) for command in commands]
+        self.campaign, self.commands, self.leaving = campaign, commands, leaving
         self.future: Future[list[Reply]] = Future()
         self.replies: list[Reply] = []
         self.error: BaseException | None = None
