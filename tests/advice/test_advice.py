@@ -59,6 +59,11 @@ def test_the_code_runs(close):
         ({"guarantee": "yes"}, "guarantee of advise must be True or False; got 'yes'"),
         ({"seed": 0.5}, "seed of advise must be a whole number ≥ 0; got 0.5"),
         ({"runs": 0}, "runs of advise must be a whole number ≥ 1; got 0"),
+        ({"requests": 0}, "requests of advise must be a whole number ≥ 1; got 0"),
+        (
+            {"requests": 10, "guarantee": True},
+            "guarantee of advise must be False with requests: no policy for them has a proof; got True",
+        ),
     ],
 )
 def test_bad_parameters(log, options, sentence):
@@ -98,4 +103,6 @@ def test_figures(found, close, stand_in):
     assert found.rates_figure("column").axes
     with pytest.raises(BadParameter, match=r"^advice of rewards_figure must be one with a rehearsal"):
         found.rewards_figure()
+    with pytest.raises(BadParameter, match=r"^advice of hull_figure must be one with requests"):
+        found.hull_figure()
     assert advise(close, 1000).rewards_figure().axes

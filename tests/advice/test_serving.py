@@ -15,7 +15,6 @@ from outlay.advice.advice_page import page_text
 from outlay.advice.answer import answer, data_of
 from outlay.advice.comparison import groups_of
 from outlay.advice.requests import gain, hull_of, mix_of, points_of
-from outlay.errors import BadParameter
 
 from .reading import advise
 
@@ -64,16 +63,6 @@ def test_what_is_said(stand_in):
     assert "Money and requests" in page_text(found)
     assert found.hull_figure().axes
     assert "for sure" in found._repr_html_()
-
-
-def test_bad_input():
-    log = calls()
-    with pytest.raises(BadParameter, match=r"^requests of advise must be a whole number ≥ 1; got 0$"):
-        advise(log, 250.0, requests=0)
-    with pytest.raises(BadParameter, match=r"^guarantee of advise must be False with requests"):
-        advise(log, 250.0, requests=10, guarantee=True)
-    with pytest.raises(BadParameter, match=r"^advice of hull_figure must be one with requests"):
-        advise(log, 250.0, rehearse=False).hull_figure()
 
 
 def test_at_equal_times():

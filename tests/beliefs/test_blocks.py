@@ -77,23 +77,6 @@ def test_arms_in_turn_growth_and_moving_stretches() -> None:
             assert block_medians(belief, groups, 0.1) == pytest.approx(expected, rel=1e-11)
 
 
-def test_remembered_medians_are_never_stale() -> None:
-    rng = np.random.default_rng(3)
-    blocks, samples = Blocks.empty(2), []
-    for _ in range(1500):
-        samples.append((float(rng.exponential()), float(rng.normal())))
-        if blocks.full():
-            blocks = blocks.enlarged()
-        blocks.observe(1, *samples[-1])
-        groups, min_cost = int(rng.integers(1, 6)), float(rng.choice([0.5, 1.0]))
-        fresh = copied(blocks)
-        fresh.arms[:, 3:] = 0  # forgets
-        assert block_medians(blocks.belief(1), groups, min_cost) == block_medians(fresh.belief(1), groups, min_cost)
-        if len(samples) % 100 == 0:
-            expected = literal_medians(samples, groups, min_cost)
-            assert block_medians(blocks.belief(1), groups, min_cost) == pytest.approx(expected, rel=1e-11)
-
-
 def test_full_means_the_next_page_is_missing() -> None:
     blocks = Blocks.empty(3)
     pages = len(blocks.pages)

@@ -229,16 +229,6 @@ def test_a_hard_cap_that_no_arm_fits(memory_or_file: str | None) -> None:
         assert campaign.ask().arm == "b"  # type: ignore[union-attr]
 
 
-def test_after_disconnect_nothing_is_taken(campaign: Campaign) -> None:
-    first, *_ = campaign.ask_many(2)
-    campaign.disconnect()
-    for call in (lambda: campaign.tell(first, 1, 1), campaign.ask, campaign.pause):
-        with pytest.raises(StoreError, match="the campaign was disconnected"):
-            call()
-    assert campaign.status().in_flight == 2
-    campaign.disconnect()
-
-
 def test_who_waits_hears_of_the_end(memory_or_file: str | None) -> None:
     heard: list[Exception] = []
     campaign = Campaign(["a"], 5, store=memory_or_file)

@@ -6,7 +6,6 @@ import logging
 import pickle
 from collections.abc import Callable
 from contextlib import nullcontext
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -250,23 +249,6 @@ def test_truth_is_a_reward(tmp_path: Path, reward: Any) -> None:
         assert campaign.status().reward == float(reward)
         with pytest.raises(BadParameter, match="cost of tell must be a finite number; got True"):
             campaign.tell(pull, True, 1)
-
-
-def test_money_is_exact_where_floats_are_not() -> None:
-    campaign = Campaign(["a"], 2**53 - 1, unit="1")
-    for _ in range(3):
-        pull = campaign.ask()
-        if pull is not None:
-            pull.tell(2**52 - 1, 1)
-    status = campaign.status()
-    assert status.exact.spent == 3 * (2**52 - 1)
-    assert status.spent != status.exact.spent  # beyond 2**53 a float rounds
-    assert status.exact.budget - status.exact.spent - status.exact.reserved == status.exact.left
-    assert sum(arm.exact.spent for arm in status.arms) == status.exact.spent
-    small = Campaign({"a": Decimal("0.1")}, 1)
-    small.ask_many(3)
-    assert small.status().exact.reserved == Decimal("0.3")
-    assert small.status().arms[0].exact.reserved == Decimal("0.3")
 
 
 def test_tables_for_pandas() -> None:

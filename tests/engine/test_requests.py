@@ -118,14 +118,6 @@ def test_regret_by_hand() -> None:
     assert result.frame()["requests"].tolist() == [100] * 4
 
 
-def test_without_a_limit_to_money_every_request_is_served() -> None:
-    result = outlay.simulate(FREE, policies.RoundRobin(), math.inf, requests=[30, 300], runs=2)
-    assert result.budgets.tolist() == [math.inf, math.inf]
-    assert result.pulls[0, 0].tolist() == [[10, 10, 10], [100, 100, 100]]
-    alone = outlay.simulate(FREE, policies.RoundRobin(), budget=math.inf, requests=30, runs=2)
-    assert np.array_equal(alone.pulls[:, :, 0], result.pulls[:, :, 0])
-
-
 @pytest.mark.interpreted
 def test_a_policy_is_told_what_limits_it() -> None:
     result = outlay.simulate(STEPS, Told(), [60.0, 80.0], requests=40, runs=1)
