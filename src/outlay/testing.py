@@ -202,7 +202,7 @@ class PolicyContract:
 
     def test_a_score_never_falls_within_a_phase(self) -> None:
         """The licence to be lazy: while `phase(log_n)` is the same, a larger log_n means no smaller score."""
-        if not self._is_lazy():
+        if self._kind.name != "lazy score":
             return
         rng = np.random.default_rng(0)
         for memory in self._memories(rng):
@@ -220,7 +220,7 @@ class PolicyContract:
 
     def test_a_phase_never_falls(self) -> None:
         """A phase is a whole number that only grows with log_n: that is how the engine finds where one ends."""
-        if self._is_lazy():
+        if self._kind.name == "lazy score":
             phases = [self.policy.phase(log_n) for log_n in np.linspace(0.0, 40.0, 4001).tolist()]
             if not all(isinstance(phase, (int, np.integer)) for phase in phases):
                 raise AssertionError(f"a phase of {self.policy!r} is not a whole number")
@@ -272,7 +272,11 @@ class PolicyContract:
             return
         for seed in range(len(_SCALES)):
             rng = np.random.default_rng(seed)
-            memory, pulls, cache = self._memory(), np.zeros(self.arms, np.int64), ChoiceCache.start(self.arms)
+            memory, pulls, cache = (
+                memory_of(self.policy, self.arms),
+                np.zeros(self.arms, np.int64),
+                ChoiceCache.start(self.arms),
+            )
             forget(cache)
             means, scale = rng.uniform(0.5, 2.0, (self.arms, 2)), _SCALES[seed]
             for n in range(400):
@@ -319,9 +323,6 @@ class PolicyContract:
         except BadParameter as error:
             raise AssertionError(str(error)) from None
 
-    def _is_lazy(self) -> bool:
-        return self._kind.name == "lazy score"
-
     def _judged(self, memory: MemoryTuple, lead: Lead | None = None) -> list[Any]:
         """A lead, and the scores of all arms but the first, or how they compare with that lead."""
         arms = range(1, self.arms)
@@ -333,13 +334,10 @@ class PolicyContract:
     def _has_excess(self) -> bool:
         return self._kind.method == "excess"
 
-    def _memory(self) -> MemoryTuple:
-        return memory_of(self.policy, self.arms)
-
     def _memories(self, rng: np.random.Generator) -> Iterator[MemoryTuple]:
         """Memories of few and many samples, of every scale, with correlations and negative numbers."""
         for scale, count in itertools.product(_SCALES, (0, 1, 2, 5, 60, 400)):
-            memory = self._memory()
+            memory = memory_of(self.policy, self.arms)
             means = rng.uniform(-0.2, 2.0, (self.arms, 2))
             slope = rng.uniform(-1.0, 1.0)
             for arm in range(self.arms):

@@ -370,12 +370,7 @@ class Reach:
         self._values(cell.cell_contents for cell in function.__closure__ or ())
         for name in names:
             if name in function.__globals__:
-                self.parts.append(f"global {name}")
-                value = function.__globals__[name]
-                if inspect.ismodule(value):
-                    self._module(value, names)
-                else:
-                    self._value(value)
+                self._named(f"global {name}", function.__globals__[name], names)
 
     def _module(self, module: ModuleType, names: tuple[str, ...]) -> None:
         """A module, used as `module.name`: what is read of a user's can only be one of the function's names."""
@@ -385,12 +380,14 @@ class Reach:
         self.modules.append(module)
         for name in names:
             if hasattr(module, name):
-                self.parts.append(f"attribute {name}")
-                value = getattr(module, name)
-                if inspect.ismodule(value):
-                    self._module(value, names)
-                else:
-                    self._value(value)
+                self._named(f"attribute {name}", getattr(module, name), names)
+
+    def _named(self, what: str, value: Any, names: tuple[str, ...]) -> None:
+        self.parts.append(what)
+        if inspect.ismodule(value):
+            self._module(value, names)
+        else:
+            self._value(value)
 
     def _code(self, code: CodeType) -> tuple[str, ...]:
         """Write a function's code, nested ones included; the names it may look up."""

@@ -21,7 +21,7 @@ the code, which whoever loads the file can hand over.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
@@ -73,7 +73,7 @@ def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
         raise BadFile(f"this problem has format {version}, written by a newer outlay; this one reads format {FORMAT}")
     tables = content.pop("arms", None)
     if content:
-        raise BadFile(f"a problem has `format` and `[[arms]]` tables only; this one also has {_listed(content)}")
+        raise BadFile(f"a problem has `format` and `[[arms]]` tables only; this one also has {', '.join(content)}")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise BadFile("a problem has one `[[arms]]` table per arm; this one has none")
     names = [table.pop("name", f"arm {i}") for i, table in enumerate(tables)]
@@ -114,7 +114,7 @@ def _law(table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
         return _own(name, table, where, resolve)
     if not isinstance(name, str) or name not in LAWS:
         said = "has no `law`" if name is None else f"has the unknown law {name!r}"
-        raise BadFile(f"{where} {said}; the known laws are {_listed((*LAWS, YOURS))}{meant(name, LAWS)}")
+        raise BadFile(f"{where} {said}; the known laws are {', '.join((*LAWS, YOURS))}{meant(name, LAWS)}")
     return _made(LAWS[name], name, table, where, resolve)
 
 
@@ -145,9 +145,9 @@ def _made(cls: type, name: str, table: dict[str, Any], where: str, resolve: Reso
     """A law of this class, with the arguments in a table."""
     parameters = signature_of(cls)
     if unknown := table.keys() - parameters.keys():
-        raise BadFile(f"{where}: {name} has no argument {_listed(sorted(unknown))}; it has {_listed(parameters)}")
+        raise BadFile(f"{where}: {name} has no argument {', '.join(sorted(unknown))}; it has {', '.join(parameters)}")
     if missing := [key for key, p in parameters.items() if p.default is p.empty and key not in table]:
-        raise BadFile(f"{where}: {name} lacks its argument {_listed(missing)}")
+        raise BadFile(f"{where}: {name} lacks its argument {', '.join(missing)}")
     given = {
         key: _law(value, f"{where}, {key}", resolve) if isinstance(value, dict) else value
         for key, value in table.items()
@@ -228,7 +228,3 @@ class _Table(tuple[tuple[str, object], ...]):
     """A law within the law."""
 
     __slots__ = ()
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)

@@ -11,7 +11,7 @@ generation", 2014 (PCG64).
 
 import ctypes
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
@@ -184,8 +184,8 @@ def can_be_packed(one: MemoryTuple, other: MemoryTuple) -> bool:
     values, others = _values(one), _values(other)
     if not all(map(_plain, values)) or len(values) != len(others) or not all(map(_same, values, others)):
         return False
-    mine, theirs = (list(filter(_is_array, part)) for part in (values, others))
-    pairs = [*combinations(mine, 2), *((array, each) for array in mine for each in theirs)]
+    mine = arrays_in(one)
+    pairs = [*combinations(mine, 2), *product(mine, arrays_in(other))]
     return not any(_changes(array) and np.may_share_memory(array, each) for array, each in pairs)
 
 
@@ -194,12 +194,13 @@ def _values(value: object) -> list[object]:
     return [part for item in value for part in _values(item)] if isinstance(value, tuple) else [value]
 
 
-def _is_array(value: object) -> TypeGuard[Array]:
-    return isinstance(value, np.ndarray)
+def arrays_in(value: object) -> list[Array]:
+    """The arrays of a value of tuples in tuples."""
+    return [part for part in _values(value) if isinstance(part, np.ndarray)]
 
 
 def _changes(value: object) -> TypeGuard[Array]:
-    return _is_array(value) and value.flags.writeable
+    return isinstance(value, np.ndarray) and value.flags.writeable
 
 
 def _plain(value: object) -> bool:
@@ -212,6 +213,6 @@ def _plain(value: object) -> bool:
 
 def _same(one: object, other: object) -> bool:
     """Whether they are the same bit for bit: an array that is not filled, or filled by chance, is not."""
-    if _is_array(one) and _is_array(other):
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return (one.shape, one.dtype, one.tobytes()) == (other.shape, other.dtype, other.tobytes())
     return type(one) is type(other) and (one == other or one != one)

@@ -23,16 +23,7 @@ from outlay.engine.limits import Counts
 from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of, precedes
 from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_by_excess, lazy_best_of_opened
 from outlay.formulas.lazy_score import ScoreBounds, forget_score_bounds, lazy_best_by_score
-from outlay.policies.protocol import (
-    Belief,
-    KindName,
-    Memory,
-    Opening,
-    Policy,
-    SequentialMemory,
-    has,
-    policy_kind,
-)
+from outlay.policies.protocol import Belief, KindName, Memory, Opening, Policy, SequentialMemory, has, policy_kind
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

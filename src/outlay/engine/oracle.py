@@ -46,15 +46,12 @@ class Oracle:
     hard: bool = False
 
     def __call__(self) -> Floats:
-        """Play them, unless that has been done; nobody may write what several results share."""
-        earned = _played.get(self)
-        if earned is None:
-            _played[self] = earned = self._play()
-            earned.setflags(write=False)
-        return earned
+        """Play the best arm as a problem of its own, with no room for the others' pulls: it draws the same numbers.
 
-    def _play(self) -> Floats:
-        """Play the best arm as a problem of its own, with no room for the others' pulls: it draws the same numbers."""
+        Once only; nobody may write what several results share.
+        """
+        if (known := _played.get(self)) is not None:
+            return known
         require("oracle_reward", "numba")
         backend: Backend = self.backend
         if backend in ("dask", "ray"):  # a cluster's random numbers are those of threads, which play once it is gone
@@ -64,9 +61,11 @@ class Oracle:
         tasks = list(self._tasks())
         with progress_bar(self.runs * len(tasks), self.progress, "playing the best arm") as report:
             backend_of(backend)([task for _, task in tasks], self.workers, report)
-        earned = np.empty((self.runs, len(self.budgets)))
+        earned: Floats = np.empty((self.runs, len(self.budgets)))
         for places, task in tasks:
             earned[:, places] = task.crossings.reward
+        earned.setflags(write=False)
+        _played[self] = earned
         return earned
 
     def _tasks(self) -> Iterator[tuple[NDArray[np.intp], Task]]:

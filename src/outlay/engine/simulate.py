@@ -13,7 +13,6 @@ from outlay.arms.problem import Problem
 from outlay.arms.problem_file import absent_laws
 from outlay.checks import Vector, whole, word
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
-from outlay.engine.loop import Crossings
 from outlay.engine.oracle import Oracle
 from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, NotCovered, require
@@ -116,7 +115,8 @@ def simulate(
             play(tasks, workers, report)
     except KeyboardInterrupt as asked:
         again = isinstance(asked.__context__, KeyboardInterrupt)  # while threads were still ending: they may be writing
-        done = _finished(crossings)
+        open_runs = np.flatnonzero(~np.isfinite(crossings.reward).all(axis=(0, 2)))  # rewards are written last
+        done = int(open_runs[0]) if open_runs.size else runs
         if not partial or again or done == 0:
             raise
         runs, crossings = done, crossings.part((slice(None), slice(done)))
@@ -158,12 +158,6 @@ def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, 
         (slice(j, j + 1), with_limits(policy, budget, None if requests == UNLIMITED else int(requests)))
         for j, (budget, requests) in enumerate(zip(*limits, strict=True))
     ]
-
-
-def _finished(crossings: Crossings) -> int:
-    """How many runs, from the first on, every policy has finished: a run's rewards are written last."""
-    open_runs = np.flatnonzero(~np.isfinite(crossings.reward).all(axis=(0, 2)))
-    return int(open_runs[0]) if open_runs.size else crossings.reward.shape[1]
 
 
 def _labelled(policies: Policies, arms: int) -> dict[str, Policy]:

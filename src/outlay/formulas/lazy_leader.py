@@ -469,14 +469,13 @@ def rank(ranking: RateTree, pulls: Counts, arm: int) -> int:
 
 def decide_node(ranking: RateTree, pulls: Counts, node: int) -> None:
     """Let the better of two win."""
-    one, other = ranking.winners[2 * node], ranking.winners[2 * node + 1]
-    ranking.winners[node] = other if one == NOBODY or (other != NOBODY and beats(ranking, pulls, other, one)) else one
-
-
-def beats(ranking: RateTree, pulls: Counts, one: int, other: int) -> bool:
-    """Whether an arm leads rather than another."""
     rates, spends = ranking.rates, ranking.spends
-    return leads(rates[one], spends[one], pulls[one], one, rates[other], spends[other], pulls[other], other)
+    one, two = ranking.winners[2 * node], ranking.winners[2 * node + 1]
+    if one == NOBODY or (
+        two != NOBODY and leads(rates[two], spends[two], pulls[two], two, rates[one], spends[one], pulls[one], one)
+    ):
+        one = two
+    ranking.winners[node] = one
 
 
 def runner_up(ranking: RateTree, leader: int) -> float:

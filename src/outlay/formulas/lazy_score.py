@@ -84,7 +84,12 @@ def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreB
     would be a call with all arrays of the bounds, and some policies a fifth slower.
     """
     nobody, log_n = len(pulls), log_of(n)
-    arm = _first_to_score(policy, pulls, n, known)
+    arm = int(known.marks[LEADER])
+    if arm < 0 or n >= known.marks[PHASE_END]:  # no leader, or another phase: all line up anew and arm 0 leads
+        arm = 0
+        known.marks[PHASE_END] = phase_end(policy, n)
+        _line_up(known, pulls, n)
+        _take_out(known, pulls, arm)
     best, top = nobody, -np.inf  # the winner so far and its score
     score, scored, tries = top, False, 0  # the arm's score, or a guess of it, and how many bounds to try
     at = n  # the pull for which it is scored
@@ -93,7 +98,10 @@ def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreB
         if at > n:
             tries -= 1
             bound = value + MARGIN * abs(value) if value > -np.inf else value  # what rounding may hide of a rise
-            settled = _bounded(known, pulls, n, arm, at, score, bound, top)
+            known.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
+            settled = bound < top
+            if settled:
+                _settle(known, pulls, arm, bound, at + 1)
         elif best == nobody:
             best, top, settled = arm, value, True
         else:
@@ -120,31 +128,6 @@ def rescore(policy: Policy, memory: Memory, pulls: Counts, n: int, known: ScoreB
     known.levels[LOG] = log_n
     known.levels[RIVAL] = known.bounds[known.tops[1]]
     return best
-
-
-def _first_to_score(policy: Policy, pulls: Counts, n: int, known: ScoreBounds) -> int:
-    """The leader; where there is none, or a phase has ended, all line up anew and arm 0 leads."""
-    leader = int(known.marks[LEADER])
-    if leader < 0 or n >= known.marks[PHASE_END]:
-        leader = 0
-        known.marks[PHASE_END] = phase_end(policy, n)
-        _line_up(known, pulls, n)
-        _take_out(known, pulls, leader)
-    return leader
-
-
-def _bounded(
-    known: ScoreBounds, pulls: Counts, n: int, arm: int, at: int, score: float, bound: float, top: float
-) -> bool:  # fmt: skip
-    """Whether a bound that lasts until the pull `at` is below the winner's score: then the arm is settled with it.
-
-    Either way its turn is guessed anew. `score` is its score now, or a guess of it.
-    """
-    known.turns[arm] = n + _crossing(n, at + 1 - n, bound - score, top - score)
-    if bound < top:
-        _settle(known, pulls, arm, bound, at + 1)
-        return True
-    return False
 
 
 def _met(

@@ -13,15 +13,7 @@ import numpy as np
 
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
 from outlay.formulas.pricing import NOTHING, excess_in_dues, hull_position, known_cost, required_in_dues
-from outlay.policies.protocol import (
-    Compared,
-    LeaderMemory,
-    Memory,
-    Policy,
-    Sampled,
-    Scored,
-    policy_kind,
-)
+from outlay.policies.protocol import Compared, LeaderMemory, Memory, Policy, Sampled, Scored, policy_kind
 from outlay.policies.ration import Ration
 
 DRAWS = 100  # of a policy that leaves it to chance

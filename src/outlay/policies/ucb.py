@@ -14,15 +14,10 @@ import math
 from outlay.beliefs import Belief, BlockBelief, Blocks, block_medians, residual_variance, slope
 from outlay.beliefs.samples import MOST_PULLS
 from outlay.formulas.confidence import KnownBounds, KnownMoments, estimated_rate, known, upper_rate
-from outlay.parameters import Draft, derived, number
+from outlay.parameters import derived, number
 from outlay.policies.protocol import RisingScore
 
 FACTOR = 2.0 * math.sqrt(2.0)  # of UCB-M1's bound
-
-
-def _variance_factor(given: Draft) -> float:
-    """L as it was given, or ½ where both bounds are 0, else 2."""
-    return given.variance_factor or (0.5 if given.cost_bound == given.reward_bound == 0 else 2.0)
 
 
 class UCBB1(RisingScore, KnownMoments):
@@ -63,7 +58,9 @@ class UCBB1(RisingScore, KnownMoments):
     variance_factor: float | None = number(default=None, above=0)
     factor: float = number(default=1.4, above=0)
 
-    chosen_factor: float = derived(_variance_factor)
+    chosen_factor: float = derived(
+        lambda given: given.variance_factor or (0.5 if given.cost_bound == given.reward_bound == 0 else 2.0)
+    )
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, log_n = ln(pulls so far)."""

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from outlay.beliefs import HullMoments, SequentialMoments
 from outlay.checks import Vector
+from outlay.engine.bulk_random import arrays_in
 from outlay.engine.choose_arm import Affordable
 from outlay.engine.gpu.philox import key_of
 from outlay.engine.jit.numba_types import coerced, compose
@@ -255,13 +256,6 @@ def each(function: Callable[..., Any], *values: Any) -> Any:
     if not isinstance(values[0], tuple):
         return function(*values)
     return tuple.__new__(type(values[0]), (each(function, *parts) for parts in zip(*values, strict=True)))
-
-
-def arrays_in(value: object) -> list[Any]:
-    """The arrays of a value of tuples in tuples."""
-    if isinstance(value, tuple):
-        return [array for item in value for array in arrays_in(item)]
-    return [value] if isinstance(value, np.ndarray) else []
 
 
 def toolkit() -> Cuda:

@@ -252,18 +252,17 @@ def _compile(things: Things, hard: bool, reach: Reach) -> Function:
         return _entry(things, hard, copies.of, reach)
     for function in reach.functions:
         register(function)
-    if where is None:
-        return _entry(things, hard, lambda cls: cls, reach)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
-    try:
-        return _entry(things, hard, lambda cls: cls, reach, cache=True)
-    except CannotCompile:
-        raise
-    except Exception:  # a damaged cache can fail in any way; if it was not the cache, compiling without it fails too
-        shutil.rmtree(where, ignore_errors=True)
-        return _entry(things, hard, lambda cls: cls, reach)
-    finally:
-        numba.config.CACHE_DIR = before
+    if where is not None:
+        before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(where)
+        try:
+            return _entry(things, hard, lambda cls: cls, reach, cache=True)
+        except CannotCompile:
+            raise
+        except Exception:  # a damaged cache can fail in any way; what was not the cache's fault fails again below
+            shutil.rmtree(where, ignore_errors=True)
+        finally:
+            numba.config.CACHE_DIR = before
+    return _entry(things, hard, lambda cls: cls, reach)
 
 
 def _entry(things: Things, hard: bool, copy_of: Callable[[type], type], reach: Reach, **options: bool) -> Function:

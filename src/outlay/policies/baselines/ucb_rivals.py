@@ -20,7 +20,7 @@ from outlay.formulas.confidence import (
     wilson_lower,
     wilson_upper,
 )
-from outlay.parameters import Array, Draft, Parameters, array, derived, integer, number
+from outlay.parameters import Array, Parameters, array, derived, integer, number
 from outlay.policies.protocol import RisingScore
 
 STEPS = 100  # of Newton's method, more than it ever takes
@@ -475,12 +475,6 @@ def largest_ratio(c: float, r: float, level: float) -> float:
     return (r + s) * (1.0 - s) / ((1.0 + s) * least) if least > 0.0 else math.inf
 
 
-def power_of(given: Draft) -> float:
-    """p, by which the number of open arms grows; β/2 is for a best mean that is below the largest reward."""
-    beta = float(given.beta)
-    return 0.5 * beta if beta < 1.0 else beta / (beta + 1.0)
-
-
 class UCBAIR(RisingScore, Parameters):
     """UCB-AIR: open another arm while fewer than t^p are open, else pull the open arm with the largest UCB-V score.
 
@@ -516,7 +510,7 @@ class UCBAIR(RisingScore, Parameters):
     explore: float = number(default=1.0, above=0)
     bound: float = number(default=0.0, at_least=0)
 
-    power: float = derived(power_of)
+    power: float = derived(lambda given: 0.5 * given.beta if given.beta < 1.0 else given.beta / (given.beta + 1.0))
 
     def score(self, belief: Belief, log_n: float) -> float:
         """Upper confidence bound of the arm's rate, if it may be pulled yet; log_n = ln(pulls so far)."""
