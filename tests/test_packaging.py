@@ -1,4 +1,4 @@
-"""What is published: the source archive, the text on a package index, the citation, the workflow."""
+"""What is published: the source archive, the text on a package index, the citation, the workflow; what is installed."""
 
 import doctest
 import importlib.util
@@ -115,3 +115,28 @@ def test_make_help_names_every_target() -> None:
 def test_the_changelog_begins_with_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\S+)", text, re.M)[0] == outlay.__version__
+
+
+COMMAND = re.compile(r"(?:pip|pipx|uv|uvx|poetry|conda|mamba)\s+(?:install|add)\s+((?:-\S+\s+)*)['\"]?([^\s'\"`)]+)")
+PLACES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "src", "docs", "examples", "benchmarks")
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every printed install command: where it stands, and what it installs."""
+    files = [path for place in PLACES for path in [ROOT / place, *(ROOT / place).rglob("*")] if path.is_file()]
+    texts = {path: path.read_text() for path in files if path.suffix in (".py", ".md", ".html", ".toml", ".yml")}
+    return [(str(path.relative_to(ROOT)), found[2]) for path, text in texts.items() for found in COMMAND.finditer(text)]
+
+
+def test_only_our_own_package_is_named() -> None:
+    """A command that names another package could install anybody's code."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found = commands()
+    assert {place.split("/")[0] for place, _ in found} >= {"README.md", "src", "docs", "benchmarks"}
+    for place, named in found:
+        package = re.fullmatch(r"(?:outlay|\.)(?:\[([\w,.{}]+)\])?", named)
+        assert package, f"{place} tells people to install {named}"
+        for extra in filter(None, (package[1] or "").split(",")):
+            assert extra in extras or extra in ("{backend}", "{self.extra}"), (
+                f"{place} names an extra that is not there: {extra}"
+            )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.campaign_runs import refused
 
-from outlay.arms import Bernoulli, Constant, Problem, catalogue
+from outlay.arms import Bernoulli, Constant, Problem
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -39,11 +39,6 @@ def test_curves_are_written_on_demand(ask, tmp_path):
     for name, start in (("bounds.png", b"\x89PNG"), ("bounds.svg", b"<?xml"), ("bounds.pdf", b"%PDF")):
         assert (tmp_path / "there" / "deep" / name).read_bytes().startswith(start)
         assert name in result.stdout
-
-
-def test_a_problem_from_a_file(ask):
-    Path("mine.toml").write_text(catalogue.load("gaussian5").to_toml())
-    assert ask("mine.toml").stdout == ask("gaussian5").stdout
 
 
 def test_with_requests(ask):

@@ -1,17 +1,22 @@
-"""Thrifty and Wary: the whole choice against a slow twin, and compiled."""
+"""Thrifty and Wary: the whole choice against a slow twin; at the edges, in other units, with a budget nearly spent."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies import slow_thrifty as slow
-from tests.policies.tapes import Tape, compared, constants, each_tape, gaussian, nothing
+from tests.policies.tapes import Law, Run, Tape, compared, constants, each_tape, gaussian, nothing, scaled, taped
 from tests.policies.test_kl_rate import box, edge, edge_belief, edge_lead, extremes_of
 
+from outlay import Problem, simulate
+from outlay.arms import Gaussian
 from outlay.beliefs import Belief
+from outlay.formulas.argmax import best_of_opened
 from outlay.policies import Thrifty, Wary
+
+pytestmark = pytest.mark.interpreted
 
 ALL: list[Any] = [
     Thrifty(),
@@ -69,3 +74,103 @@ def test_compiled_equals_interpreted_and_never_nan(function: Any) -> None:
         assert np.float64(one).tobytes() == np.float64(other).tobytes(), (policy, *given)
         finite += math.isfinite(one)
     assert finite > 500
+
+
+HORIZONS: tuple[Literal["told", "unknown"], ...] = ("told", "unknown")
+
+
+EACH = pytest.mark.parametrize("policy", [Thrifty(), Wary(budget=1e9), Thrifty(budget=100.0)], ids=repr)
+
+
+@EACH
+def test_edges(policy: Any) -> None:
+    assert Run(policy, lambda arm, k: (1.0, 0.5), 1, 20).pulls.tolist() == [20]
+    two = Run(policy, lambda arm, k: (1.0, 1.0 + arm), 2, 90)  # constant: 1 and 2 for the same cost
+    assert two.chosen[:2] == [0, 1]
+    assert two.pulls[1] > 80
+    assert Run(policy, lambda arm, k: (1.0, 1.0 + arm), 2, 90, order=[1, 0]).chosen[:2] == [1, 0]
+    assert Run(policy, lambda arm, k: (-1.0, 0.1 * k), 2, 60).pulls.tolist() == [30, 30]
+    free = Run(policy, lambda arm, k: (0.0, 0.0), 3, 90)
+    assert free.chosen[:60] == [0, 1] * 30  # arms that have cost nothing come before a third is opened
+    assert free.memory.opened() == 3
+    dead = Run(policy, lambda arm, k: (1.0, float(arm)), 2, 90)  # the first pays nothing
+    assert dead.pulls[0] < 20
+    alike = Run(policy, lambda arm, k: (1.0, 0.7), 2, 60)
+    assert alike.chosen == [0, 1] * 30  # ties to the least spend, then index
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.7, -0.7])
+def test_while_all_rates_are_equal_arms_are_opened(reward: float) -> None:
+    """Nothing speaks against the next: also where nothing has ever paid. Told the budget, while what is left allows."""
+    assert Run(Thrifty(), lambda arm, k: (2.0, reward), 30, 30).chosen == [*range(30)]
+    prices = np.arange(1.0, 31.0).tolist()  # dearer and dearer, at one rate but for rounding
+    assert Run(Thrifty(), lambda arm, k: (prices[arm], reward * prices[arm]), 30, 30).chosen == [*range(30)]
+    told = Run(Thrifty(budget=100.0), lambda arm, k: (2.0, reward), 30, 50)
+    opened = next(m for m in range(2, 30) if 100.0 - 2.0 * m < 4.0 * (m + 1) * math.log(m + 1))
+    assert told.chosen[: opened + 1] == [*range(opened), 0]
+    assert told.memory.opened() == opened
+
+
+def test_nothing_is_explored_with_a_budget_nearly_spent() -> None:
+    noisy = Run(Thrifty(), lambda arm, k: (1.0, 0.3 * arm + 0.2 * (-1.0) ** k), 2, 40)
+    for left in (1e-9, 0.5):
+        chosen = best_of_opened(Wary(1.0, budget=40.0 + left), noisy.memory, noisy.pulls)
+        assert chosen == int(np.argmax(noisy.pulls))
+    wide = Run(Thrifty(budget=40.0), lambda arm, k: (1.0, 0.1 * arm), 50, 40)
+    assert wide.memory.opened() < 10
+    assert len(set(wide.chosen[-5:])) == 1
+
+
+@pytest.mark.parametrize("free", [(0.0, 0.0), (-0.5, 0.1)])
+def test_a_free_arm_is_not_pulled_for_ever(free: tuple[float, float]) -> None:
+    pulls = Run(Thrifty(), lambda arm, k: free if arm else (1.0, 0.5 + k % 2), 2, 600).pulls
+    assert 30 <= pulls[1] < 200
+
+
+@pytest.mark.parametrize("policy", [Thrifty(), Wary(budget=1e3), Thrifty(budget=1e3)], ids=repr)
+def test_an_arm_that_pays_and_has_cost_nothing_for_long_is_not_given_up(policy: Any) -> None:
+    """It pays 1 in four pulls and costs 1 in eighty, the last of them: at 20 to 5 the better arm, seen after 80."""
+    law: Law = lambda arm, k: (float(k % 80 == 79), float(k % 4 == 0)) if arm else (float(k % 5 == 0), 1.0)  # noqa: E731
+    run = Run(policy, law, 2, 2000)
+    assert run.memory.lead(1).rate > run.memory.lead(0).rate
+    assert run.pulls[1] > 1000
+    worthless = Run(policy, lambda arm, k: (0.0, 0.0) if arm else law(0, k), 2, 2000)
+    assert worthless.pulls[1] < 100  # a call that fails costs nothing, too
+
+
+@pytest.mark.parametrize("budget", [None, 110.0])
+def test_units_change_no_choice(budget: float | None) -> None:
+    """By powers of two none at all, so that rounding is the same, from 1e-15 to 1e15; the budget is a cost."""
+    samples = taped(gaussian, 8, 12)
+    path = Run(Thrifty(budget=budget), scaled(samples, 1.0, 1.0), 12, 100).chosen
+    assert len(set(path)) > 6
+    for cost, reward in ((2.0**10, 1.0), (1.0, 2.0**10), (2.0**50, 2.0**-50), (2.0**-50, 2.0**50)):
+        policy = Thrifty(budget=budget and budget * cost)
+        assert Run(policy, scaled(samples, cost, reward), 12, 100).chosen == path
+
+
+@pytest.mark.parametrize("budget", [None, 110.0])
+def test_other_labels_in_the_same_order_change_the_labels_alone(budget: float | None) -> None:
+    samples, rng = taped(gaussian, 9, 12), np.random.default_rng(1)
+    order, label = rng.permutation(12).tolist(), rng.permutation(12).tolist()
+    back = np.argsort(label).tolist()
+    policy = Thrifty(budget=budget)
+    path = Run(policy, scaled(samples, 1.0, 1.0), 12, 100, order).chosen
+    assert path[:2] == order[:2]
+    assert len(set(path)) > 6
+    other = Run(policy, lambda arm, k: samples[back[arm]][k], 12, 100, [label[arm] for arm in order])
+    assert other.chosen == [label[arm] for arm in path]
+
+
+def test_one_run_serves_all_budgets_where_the_horizon_is_unknown_and_else_one_each() -> None:
+    problem = Problem([Gaussian(1.0, 0.5 + 0.1 * k, 0.3, 0.3) for k in range(10)])
+    budgets, runs = [40.0, 200.0], 6
+    told, unknown = (simulate(problem, Thrifty(horizon=h), budgets, runs=runs).pulls[0] for h in HORIZONS)
+    for j, budget in enumerate(budgets):
+        filled_in = Thrifty(horizon="unknown", budget=budget)
+        assert np.array_equal(told[:, j], simulate(problem, filled_in, [budget], runs=runs).pulls[0, :, 0])
+    assert np.array_equal(
+        unknown[:, 0], simulate(problem, Thrifty(horizon="unknown"), [40.0], runs=runs).pulls[0, :, 0]
+    )
+    assert (unknown[:, 1] >= unknown[:, 0]).all()
+    assert (told[:, 1] < told[:, 0]).any()  # another run, which spends more on opening arms

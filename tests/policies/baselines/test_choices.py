@@ -139,19 +139,6 @@ def test_bts_equals_the_slow_twin(bounds: tuple[float, float]) -> None:
             coins[arm].append((cost, reward))
 
 
-def test_bts_loses_no_sample_that_waits() -> None:
-    policy, rng = b.BTS(), np.random.default_rng(0)
-    memory = policy.memory(2)
-    for k in range(100):
-        memory = memory.enlarged() if memory.full() else memory
-        memory.observe(k % 2, 0.3, 0.9)
-    policy.choose(memory, Now(100, log_of(100), 30.0), rng)
-    one, other = memory.belief(0), memory.belief(1)
-    assert one.pulls == other.pulls == 50
-    assert stats.binomtest(int(one.costs + other.costs), 100, 0.3).pvalue > 1e-3
-    assert stats.binomtest(int(one.rewards + other.rewards), 100, 0.9).pvalue > 1e-3
-
-
 @pytest.mark.parametrize("left", [0.05, 2.4, 3.5, 7.4, 40.5, 1e6, math.inf])
 def test_kube_draws_arms_by_their_number_in_the_knapsack(left: float) -> None:
     """A right policy with a fresh seed would fail one of these 21 with probability 2e-3; the seeds are fixed."""
