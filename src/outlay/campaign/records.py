@@ -264,9 +264,8 @@ def frame_of(kind: type[Any], rows: Iterable[msgspec.Struct], owner: str) -> "pa
     return pandas.DataFrame.from_records(list(map(msgspec.structs.astuple, rows)), columns=list(kind.__struct_fields__))
 
 
-# What a command comes to: a pull, a receipt, what a choice is made by, a count, the end, or nothing to say.
-Answer = Pull | Receipt | Explanation | int | None
-Reply = Answer | Exception  # or why it was refused
+# What a command comes to: a pull, a receipt, what a choice is made by, a count, nothing to say; or why it was refused.
+Reply = Pull | Receipt | Explanation | int | Exception | None
 Found = tuple[PullState, Asked]  # a pull as it stands, and the event that made it
 
 

@@ -26,7 +26,7 @@ from outlay.campaign.ledger.validation import (
     check_opening,
     label,
 )
-from outlay.campaign.ledger.windows import zone_of
+from outlay.campaign.ledger.windows import MICROS, zone_of
 from outlay.campaign.records import Entry
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
@@ -39,7 +39,6 @@ MOST_TAGS, LONGEST_TAG = 8, 64
 MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
 _METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
 MOST_IN_ONE_EVENT = 10_000  # samples
-MICROS = 1_000_000
 LONGEST_WAIT = 1e6  # seconds
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
