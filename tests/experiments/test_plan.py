@@ -9,7 +9,7 @@ import pytest
 
 from outlay.arms import Gaussian
 from outlay.experiments import estimate, load, play, points_of
-from outlay.experiments.plan import Progress
+from outlay.experiments.plan import Progress, folder_of
 from outlay.experiments.play import jobs
 
 from .conftest import PLAIN, SWEPT
@@ -24,7 +24,7 @@ def test_several_sweeps_make_a_grid(write):
     points = points_of(load(write(text)))
     assert [tuple(point.values.values()) for point in points] == [(c, s) for c in (-0.5, 0.5) for s in (1, 2, 3)]
     assert points[4].title == "correlation = 0.5, sd = 2"
-    assert points[4].folder == "correlation=0.5,sd=2"
+    assert folder_of(points[4].values) == "correlation=0.5,sd=2"
     assert points[4].problem.arms == (Gaussian(1, 1, 2, 0.5, 0.5), Gaussian(1, 0.5, 0.5, 2, 0.5))
     assert points[4].cells["RoundRobin"].problem == points[4].problem
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.advice.comparison import (
@@ -34,6 +33,7 @@ from outlay.advice.summary import (
     OUT,
     PARTS,
     TIME,
+    Floats,
     Interval,
     Tallies,
     Tally,
@@ -55,8 +55,6 @@ from outlay.policies import Recommendation
 from outlay.policies.protocol import Policy
 from outlay.text import capital, counted, listed, measured, number
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FEW = 200  # rows of an arm, below which neither tail nor interval means much
 FEW_PULLS = 30  # of the dearest arm, below which the last pull of a run weighs too much
 FEW_LATELY = 20  # rows in the last eighth, below which an arm has no rate there

@@ -8,11 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.advice.summary import COST, MARK, PARTS, REWARD, Tallies
+from outlay.advice.summary import COST, MARK, PARTS, REWARD, Floats, Ints, Tallies
 from outlay.logs import OTHER
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 WHOLE, TIMES, PAIRS = "the whole log", "equal times", "the same instances"
 DRAWS = 2000  # bootstrap samples
 MANY = 64  # arms, above which quantiles are Gaussian, with Bonferroni's correction, in place of the bootstrap

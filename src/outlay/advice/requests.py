@@ -5,17 +5,15 @@ from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outlay import policies
 from outlay.advice.comparison import Groups, Strata, drawn, running, strata_of
 from outlay.advice.rehearsal import FEWEST_RUNS, MOST_PULLS, MOST_RUNS, WORK, problem_of, stderr
-from outlay.advice.summary import PARTS
+from outlay.advice.summary import PARTS, Floats
 from outlay.engine.simulate import simulate
 from outlay.formulas.pricing import NOTHING, TIE, prices
 from outlay.policies.protocol import Policy
 
-Floats = NDArray[np.float64]
 DRAWS = 1000  # hulls, or as many as a few hundred thousand points make
 _POINTS = 200_000
 _CURVE = 60  # budgets per request that the figure shows

@@ -178,7 +178,13 @@ def tally(
             if start == end:
                 continue
             if name not in arms:
-                arms[name] = Tally(_make_room(arms, where), found[:TIME, start].copy())
+                if len(arms) >= MOST_ARMS:
+                    has = f"{where} has more than {MOST_ARMS:,} arms"
+                    raise BadFile(f"{has}: does its column of arms hold something else?")
+                room = min(SAMPLE, ROOM // (len(arms) + 1))
+                for arm in arms.values():
+                    arm.sample.room = room  # the others' samples shrink
+                arms[name] = Tally(room, found[:TIME, start].copy())
             arms[name].add(found[:, start:end], keys[start:end])
         if report is not None:
             report(stretch.done)
@@ -207,16 +213,6 @@ def _rows(stretch: Stretch, marks: tuple[str, ...], dates: Sequence[str], before
         *(stretch.dates.get(name, missing) for name in dates),
     ]
     return np.stack([stretch.costs, stretch.rewards, times, *more])
-
-
-def _make_room(arms: dict[str, Tally], where: str) -> int:
-    """The size of each arm's sample once there is one more arm; the others shrink to it."""
-    if len(arms) >= MOST_ARMS:
-        raise BadFile(f"{where} has more than {MOST_ARMS:,} arms: does its column of arms hold something else?")
-    room = min(SAMPLE, ROOM // (len(arms) + 1))
-    for arm in arms.values():
-        arm.sample.room = room
-    return room
 
 
 def sums_of(pairs: Floats) -> Sums:

@@ -102,11 +102,6 @@ class SweepPoint(NamedTuple):
         """The values in words; empty without a sweep."""
         return title_of(self.values)
 
-    @property
-    def folder(self) -> str:
-        """The values as the name of a folder."""
-        return folder_of(self.values)
-
 
 def title_of(values: Values) -> str:
     """Swept values in words."""
@@ -130,7 +125,7 @@ def points_of(experiment: Experiment) -> list[SweepPoint]:
         _point(experiment, dict(zip((sweep.name for sweep in experiment.sweeps), values, strict=True)))
         for values in product(*(sweep.values for sweep in experiment.sweeps))
     ]
-    folders = [point.folder for point in points]
+    folders = [folder_of(point.values) for point in points]
     for i, folder in enumerate(folders):
         if (length := len(os.fsencode(folder))) > _LONGEST_NAME:
             name = f"the name of the folder for {folder[:40]}… would have {length} bytes; {_LONGEST_NAME} are allowed"

@@ -29,7 +29,6 @@ from outlay.report.curves import (
     REQUESTS_BOUND,
     Axis,
     Curve,
-    Floats,
     Line,
     Scale,
     floor_for,
@@ -50,7 +49,7 @@ from outlay.report.style import (
     set_scale,
     sheet_of,
 )
-from outlay.results import Result, beside, ended, load, regret_summary
+from outlay.results import Floats, Result, beside, ended, load, regret_summary
 from outlay.tables import Table
 from outlay.text import amount, counted, listed, shortened, tick
 from outlay.usercode import own_classes
@@ -113,7 +112,7 @@ def write_point(experiment: Experiment, point: SweepPoint, result: Result, folde
 
 def _files(point: SweepPoint, folder: Path) -> list[Path]:
     """The files of a point: its result, then its report."""
-    home = folder / point.folder if point.values else folder
+    home = folder / folder_of(point.values) if point.values else folder
     return [home / "result.parquet", *report_files(home)]
 
 

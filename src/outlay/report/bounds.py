@@ -18,13 +18,13 @@ from outlay.report.curves import (
     PRINTED_BOUND,
     Chart,
     Curve,
-    Floats,
     Line,
     floor_of,
     levels,
     regret_axis,
     spread,
 )
+from outlay.results import Floats
 from outlay.tables import Table
 from outlay.text import cut, listed, number
 from outlay.theory import (

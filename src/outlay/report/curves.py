@@ -6,16 +6,14 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outlay.arms import Problem
 from outlay.checks import word
 from outlay.errors import BadParameter, NotCovered
-from outlay.results import RegretKind, Result, axis_of, regret_summary
+from outlay.results import Floats, RegretKind, Result, axis_of, regret_summary
 from outlay.text import shortened
 from outlay.theory import lower_bound, rates, upper_bound
 
-Floats = NDArray[np.float64]
 _LOG_FROM = 20.0  # a linear axis hides what is this many times smaller than the largest regret
 # A bound is drawn if it is at most this many times the largest regret: a larger one would flatten the rest.
 FLOOR_HELPS = {"linear": 5.0, "log": 100.0}

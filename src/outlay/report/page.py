@@ -26,12 +26,12 @@ from outlay.parameters import Parameters
 from outlay.policies import Fixed
 from outlay.policies.protocol import as_data
 from outlay.problem_policies import named_policies
-from outlay.report.curves import Floats, Floor, regret_chart
+from outlay.report.curves import Floor, regret_chart
 from outlay.report.figures import draw
 from outlay.report.regret import Format, RegretTable, bound_sentence, checked_title, regret_numbers, written
 from outlay.report.runs import LEAST_SEEN, distribution_figure, pulls_figure, reward_figure, shares
 from outlay.report.style import WIDTHS, Width, inline_svg, save_figures, sheet_of, svg_text
-from outlay.results import Result, checked
+from outlay.results import Floats, Result, checked
 from outlay.tables import Table
 from outlay.text import amount, capital, counted, listed, percent
 from outlay.usercode import own_classes, reference_of, short_name

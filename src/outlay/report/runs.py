@@ -12,9 +12,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from outlay.report.curves import Axis, Curve, Floats, regret_axis
+from outlay.report.curves import Axis, Curve, regret_axis
 from outlay.report.style import ARMS, INK, REST, SOFT, Width, blank, frame, legend, looks, set_scale, sheet_of, stacked
-from outlay.results import RegretKind, Result, axis_of, checked, last_of
+from outlay.results import Floats, RegretKind, Result, axis_of, checked, last_of
 from outlay.text import counted, cut, shortened, tick
 
 MOST_DOTS = 300  # of a policy; of more runs, as many that are evenly spaced in rank, the first and the last among them
