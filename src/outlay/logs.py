@@ -414,8 +414,7 @@ def numbers(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:
 def names(column: ArrowColumn, what: str, first: int) -> tuple[list[str], NDArray[np.int64]]:
     """The different names, and for each row the index of its name; −1 where the cell is empty."""
     _check_kind(column, what, "names")
-    cells, codes = _coded(column)
-    given = ["" if name is None or name != name else str(name).strip() for name in cells]
+    given, codes = _coded(column)
     for index, name in enumerate(given):
         if len(name) > LONGEST or not name.isprintable():
             row = first + int(np.argmax(codes == index))
@@ -433,8 +432,7 @@ def marks(column: ArrowColumn) -> NDArray[np.float64]:
 
     if not pa.types.is_dictionary(column.type) and not _is_known(column.type):
         return np.full(len(column), np.nan)
-    cells, codes = _coded(column)
-    given = ["" if cell is None or cell != cell else str(cell).strip() for cell in cells]
+    given, codes = _coded(column)
     hashes = (hash_array(np.array(given, object), categorize=False) >> np.uint64(12)).astype(np.float64)
     hashes[[text.lower() in EMPTY for text in given]] = np.nan
     found: NDArray[np.float64] = np.append(hashes, np.nan)[codes]
@@ -509,18 +507,19 @@ def dates(column: ArrowColumn) -> NDArray[np.float64]:
 
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         return times(column, "", 0)
-    cells, codes = _coded(column)
-    texts = [str(cell).strip() for cell in cells]
+    texts, codes = _coded(column)
     stamps = np.array([*(_stamp(text) if _DATE.match(text) else math.nan for text in texts), math.nan])
     return np.asarray(stamps[codes])
 
 
-def _coded(column: ArrowColumn) -> tuple[list[Any], NDArray[np.int64]]:
-    """The different cells, and for each row the index of its own; −1 where it is empty."""
+def _coded(column: ArrowColumn) -> tuple[list[str], NDArray[np.int64]]:
+    """The different cells as text, "" for nan, and for each row the index of its own; −1 where it is empty."""
     import pyarrow as pa
 
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    cells, codes = encoded.dictionary.to_pylist(), encoded.indices.cast(pa.int64()).fill_null(-1)
+    texts = ["" if cell is None or cell != cell else str(cell).strip() for cell in cells]
+    return texts, codes.to_numpy(zero_copy_only=False)
 
 
 def _stamp(text: str) -> float:
