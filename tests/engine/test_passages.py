@@ -1,16 +1,18 @@
-"""When a budget is passed, when a run ends, and what is told meanwhile."""
+"""When a budget is passed, when a run ends, what is told meanwhile, and what is left of it after Ctrl-C."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import outlay
-from outlay import Problem, arms, policies
-from outlay.arms import catalogue
+from outlay import arms, policies
+from outlay.arms import Gaussian, Problem, catalogue
 from outlay.engine.oracle import trace
 from outlay.errors import OutlayError, RunTooLong
+from outlay.policies import Fixed, RoundRobin
 
 G = catalogue.load("G")
 
@@ -94,3 +96,33 @@ def test_progress_can_be_told_to_a_function(capfd: pytest.CaptureFixture[str]) -
     assert told[0] >= 0.0
     assert told[-1] == 1.0
     assert capfd.readouterr().err == ""
+
+
+PROBLEM = Problem([Gaussian(1.0, 1.0, 0.5, 0.5), Gaussian(1.0, 0.5, 0.5, 0.5)])
+GIVEN: dict[str, Any] = {"policies": [RoundRobin(), Fixed(1)], "budgets": [1e3, 3e5], "seed": 3, "workers": 2}
+
+
+def interrupt_at(part: float) -> Callable[[float], None]:
+    """Ctrl-C, pressed as soon as that part of all policies' runs is done."""
+
+    def told(done: float) -> None:
+        if done >= part:
+            raise KeyboardInterrupt
+
+    return told
+
+
+def test_what_is_done_is_what_fewer_runs_give() -> None:
+    some = outlay.simulate(PROBLEM, **GIVEN, runs=4000, partial=True, progress=interrupt_at(0.001))
+    assert 1 <= some.runs < 4000
+    assert some == outlay.simulate(PROBLEM, **GIVEN, runs=some.runs)
+
+
+def test_nothing_done_raises() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        outlay.simulate(PROBLEM, **{**GIVEN, "budgets": [1e8]}, runs=8, partial=True, progress=interrupt_at(0))
+
+
+def test_it_must_be_asked_for() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        outlay.simulate(PROBLEM, **GIVEN, runs=4000, progress=interrupt_at(0.001))

@@ -124,34 +124,24 @@ def test_malformed_requests_write_nothing(client: TestClient, body: bytes, kind:
 
 
 def test_bodies_without_a_length_and_deep_ones_are_bounded(client: TestClient) -> None:
-    taken = 0
+    taken, sent = 0, list[Any]()
 
     async def receive() -> dict[str, Any]:
         nonlocal taken
         taken += 65_536
         return {"type": "http.request", "body": b" " * 65_536, "more_body": True}
 
-    sent: list[Any] = []
-
     async def send(message: Any) -> None:
         sent.append(message)
 
-    async def call() -> None:
-        await client.app(scope, receive, send)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": f"{SPRING}/tell",
-        "query_string": b"",
-        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
-    }
-    asyncio.run(call())
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": f"{SPRING}/tell", "query_string": b"", "headers": headers}
+    asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 413
     assert taken < 2_000_000
     deep = b'{"metadata": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
-    headers = {"content-type": "application/json"}
-    assert client.post(f"{SPRING}/ask", content=deep, headers=headers).status_code in (400, 422)
+    answer = client.post(f"{SPRING}/ask", content=deep, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 422)
     assert client.get(SPRING).json()["events"] == 1
 
 

@@ -17,7 +17,6 @@ from outlay.arms import (
     Pareto,
     StudentT,
 )
-from outlay.errors import NotCovered
 from outlay.theory import divergence, exponential_family
 
 
@@ -165,13 +164,3 @@ def test_family_of_all_gaussians():
     eta = [*precision @ [1.0, 0.5], -precision[0, 0] / 2, -precision[1, 1] / 2, -precision[0, 1]]
     found = exponential_family(eta, log_partition, means, 1.2)
     assert found == pytest.approx(divergence(law, 1.2, "unknown covariance"), rel=1e-6)
-
-
-def test_families_without_a_better_law():
-    """Two coins: no mean reward is ½ of a mean cost and 2 more."""
-
-    def means(e):
-        return np.exp(-np.logaddexp(0.0, -e))
-
-    with pytest.raises(NotCovered, match=r"^the search for the nearest better law of its exponential family found no"):
-        exponential_family([0.0, 0.0], lambda e: float(np.logaddexp(0.0, e).sum()), means, rate=0.5, worth=2.0)

@@ -1,11 +1,14 @@
-"""docs/paper-map.md names only what exists: files, tests, and names that can be imported."""
+"""docs/paper-map.md names only what exists, and the docstring of outlay.theory all that it exports."""
 
 import importlib
+import inspect
 import re
 from functools import reduce
 from pathlib import Path
 
 import pytest
+
+from outlay import report, theory
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
@@ -36,3 +39,16 @@ def test_every_result_of_the_paper_has_its_line():
             assert any(re.search(rf"{kind} {number}\b", line) for line in lines), f"{kind} {number}"
     for algorithm in ("B1", "M1", "B2", "B2C"):
         assert any(f"Algorithm UCB-{algorithm}" in line for line in lines)
+
+
+def test_the_docstring_is_the_table_of_contents():
+    words = set((theory.__doc__ or "").replace(",", " ").replace("`", " ").split())
+    assert set(theory.__all__) <= words
+
+
+def test_no_name_is_hidden_by_a_file():
+    """A function called like the file it is in would stand in for the file, or the file for it."""
+    for package in (theory, report):
+        for name in package.__all__:
+            getattr(package, name)
+        assert not any(inspect.ismodule(getattr(package, name)) for name in package.__all__)

@@ -103,6 +103,11 @@ def least(points: Any, shortfall: float, edge: Any) -> float:
     return kl_inf(Points(*map(np.array, points)), shortfall, 1.5, Edge(*map(np.array, edge)))
 
 
+def of_two_coins(rate: float, worth: float) -> float:
+    natural, coin = [0.0, 0.0], lambda eta: np.exp(-np.logaddexp(0.0, -eta))
+    return exponential_family(natural, lambda eta: float(np.logaddexp(0.0, eta).sum()), coin, rate, worth)
+
+
 REFUSED: list[tuple[Callable[[], object], type[OutlayError], str]] = [
     (lambda: fluid(STEPS, math.inf, math.inf), BadParameter, "requests of fluid must be finite where the budget is"),
     (lambda: fluid(FREE, 1, math.inf), BadParameter, "requests of fluid must be finite where 'arm 2' refunds; got"),
@@ -127,6 +132,7 @@ REFUSED: list[tuple[Callable[[], object], type[OutlayError], str]] = [
     (lambda: regret_from_pulls(NEGATIVE, [0, 1], 100, 3, 0.25, 0), NotCovered, "Proposition 4 needs a best rate r*"),
     (lambda: regret_from_pulls(COINS, [0, 1], 0.2, 3, 0.25, 0), NotCovered, "Proposition 4 needs a budget above"),
     (lambda: regret_from_pulls(COINS, [1], 10, 3, 0.25, 0), BadParameter, "pulls of regret_from_pulls must be 2"),
+    (lambda: of_two_coins(0.5, 2.0), NotCovered, "the search for the nearest better law of its exponential family"),
     (lambda: expected_pulls(Constant(1e-300, 0.5), 1e308), BadParameter, "budget of expected_pulls must be ≤ 1e+300"),
     (lambda: expected_pulls(Uniform(-2, 1, 0, 1), 10), BadParameter, "the mean cost of the law of expected_pulls"),
 ]
