@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from outlay.arms.finite import Constant
 from outlay.arms.law import (
+    FARTHEST,
     AnyLaw,
     Law,
     LawMoments,
@@ -19,13 +20,13 @@ from outlay.arms.law import (
     Support,
     Tails,
     check_law,
-    check_positive_sd,
     correlated,
     pair_moments,
     reachable,
     support_of,
     tails_of,
 )
+from outlay.checks import real
 from outlay.parameters import Draft, derived, number, parameter
 
 
@@ -139,6 +140,13 @@ class Exponential(Law):
     def support(self) -> Support:
         """Nothing negative."""
         return Support(cost_low=0.0, reward_low=0.0)
+
+
+def check_positive_sd(owner: str, name: str, value: object, given: Draft) -> float:
+    """A standard deviation > 0, not too far from its mean on either side."""
+    mean = given.cost if name == "cost_sd" else given.reward
+    real(owner, name, value, at_least=0, at_most=FARTHEST * mean)
+    return real(owner, name, value, above=mean / FARTHEST)
 
 
 class Gamma(PositivePair):

@@ -10,9 +10,8 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from numpy.random import Generator
 
-from outlay.checks import real
 from outlay.errors import BadParameter
-from outlay.parameters import Draft, Parameters, is_record, number, parameter
+from outlay.parameters import Parameters, is_record, number
 from outlay.usercode import instead_of_class
 
 FARTHEST = 1e100  # between the mean and the sd of a positive law; beyond it their ratio's square overflows
@@ -144,28 +143,13 @@ class Pair(MeansAndSds):
         return pair_moments(self.cost, self.reward, self.cost_sd, self.reward_sd, self.correlation)
 
 
-def check_sd(owner: str, name: str, value: object, given: Draft) -> float:
-    """A standard deviation ≥ 0, not too far above its mean."""
-    return real(owner, name, value, at_least=0, at_most=FARTHEST * _mean(name, given))
-
-
-def check_positive_sd(owner: str, name: str, value: object, given: Draft) -> float:
-    """A standard deviation > 0, not too far from its mean on either side."""
-    check_sd(owner, name, value, given)
-    return real(owner, name, value, above=_mean(name, given) / FARTHEST)
-
-
-def _mean(name: str, given: Draft) -> float:
-    return float(given.cost if name == "cost_sd" else given.reward)
-
-
 class PositivePair(Pair):
     """A pair whose costs and rewards are never negative, so that its means are > 0."""
 
     cost: float = number(above=0)
     reward: float = number(above=0)
-    cost_sd: float = parameter(check_sd, relative=True)
-    reward_sd: float = parameter(check_sd, relative=True)
+    cost_sd: float = number(at_least=0, at_most=lambda given: FARTHEST * given.cost)
+    reward_sd: float = number(at_least=0, at_most=lambda given: FARTHEST * given.reward)
 
     def support(self) -> Support:
         """Nothing negative."""

@@ -21,7 +21,7 @@ the code, which whoever loads the file can hand over.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
@@ -86,7 +86,7 @@ def _table(law: AnyLaw, arm: str) -> dict[str, object]:
     if isinstance(law, Law) and LAWS.get(name) is type(law):
         return {"law": name} | {key: _value(value, arm) for key, value in law.arguments().items()}
     if isinstance(law, Remembered):
-        reference, given = law.reference, arguments(law)
+        reference, given = law.reference, _thawed(law.given)
     else:
         record = cast(Any, law)
         given = record.arguments() if isinstance(law, Parameters) else record._asdict()
@@ -128,7 +128,8 @@ def _own(reference: str, table: dict[str, Any], where: str, resolve: Resolve) ->
     name = short_name(reference)
     if cls is None and known is not None:
         try:
-            return remembered(reference, table, known)
+            moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
+            return Remembered(reference, _frozen(table), LawMoments(*moments), Support(*support), Tails(*tails))
         except (KeyError, TypeError, ValueError):
             raise BadFile(f"{where}: what is known of its law {name} is damaged") from None
     if cls is None:
@@ -164,7 +165,7 @@ class Remembered(NamedTuple):
     """A law by its name and arguments, with what was known of it when it was saved."""
 
     reference: str  # module:Name
-    given: tuple[tuple[str, object], ...]  # the arguments, as the file has them
+    given: "_Table"  # the arguments, as the file has them
     known_moments: LawMoments
     known_support: Support
     known_tails: Tails
@@ -194,31 +195,19 @@ class Remembered(NamedTuple):
         return f"{short_name(self.reference)}({', '.join(f'{name}={value!r}' for name, value in self.given)})"
 
 
-def remembered(reference: str, given: Mapping[str, object], known: Mapping[str, Any]) -> Remembered:
-    """The law that a file describes; TypeError or KeyError where it is damaged."""
-    moments, support, tails = (map(float, known[name]) for name in ("moments", "support", "tails"))
-    frozen = tuple((name, _frozen(value)) for name, value in given.items())
-    return Remembered(reference, frozen, LawMoments(*moments), Support(*support), Tails(*tails))
-
-
 def absent_laws(*laws: object) -> list[Remembered]:
     """Those among some laws, and among laws inside them, whose code is not here."""
     return [law for law in records_in(*laws) if isinstance(law, Remembered)]
 
 
-def arguments(law: Remembered) -> dict[str, object]:
-    """The law's arguments again, as TOML has them."""
-    return {name: _thawed(value) for name, value in law.given}
-
-
-def _frozen(value: object) -> object:
+def _frozen(value: object) -> Any:
     """Equal by value and never changed: lists and tables as tuples, the latter marked by being of pairs."""
     if isinstance(value, dict):
         return _Table((name, _frozen(part)) for name, part in value.items())
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _thawed(value: object) -> object:
+def _thawed(value: object) -> Any:
     if isinstance(value, _Table):
         return {name: _thawed(part) for name, part in value}
     return list(map(_thawed, value)) if isinstance(value, tuple) else value
