@@ -159,11 +159,9 @@ def _imported(owner: str, name: str, place: str, folder: Path, text: str) -> Mod
     _look_in(folder)
     try:
         return importlib.import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-            raise BadCode(_told(error, place)) from error
-        raise BadParameter(owner, name, f"{ALLOWED}, and there is no module {place}", text) from None
     except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
+            raise BadParameter(owner, name, f"{ALLOWED}, and there is no module {place}", text) from None
         raise BadCode(_told(error, place)) from error
 
 

@@ -309,10 +309,7 @@ def _add_page(blocks: Blocks, arm: int, number: int) -> None:
 
 
 def _table_length(arms: int, pages: int) -> int:
-    """How many entries the table can ever need.
-
-    An arm with p pages has used its first stretch only, or stretches of 4, 8, …, 2q entries with q < p: below 4p.
-    """
+    """How many entries the table can ever need: an arm with p > 4 pages has used 4 + 8 + … + 2q, q < p: below 4p."""
     return FIRST_STRETCH * arms + 4 * pages
 
 
