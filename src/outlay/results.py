@@ -1,16 +1,7 @@
 """What a simulation gives back: pulls, cost and reward per policy, run and budget, and what is derived from them.
 
-There are two estimates of regret, the reward of π* (always the best arm) minus the reward of the policy:
-
-* pseudo: Σ_k T_k μ_k Δ_k, from the pull counts alone. By Wald's identity it has the mean of the realised regret (up to
-  the overshoot of the last pull) and far less variance.
-* realised: the mean reward of π*, simulated on the same streams, minus the reward the run earned.
-
-On disk, a result is one Parquet file of tidy rows; what the rows cannot say is JSON in the schema's metadata. Columns:
-policy, run, budget, requests where they are limited, cost, reward, oracle_reward, pulls (a list of one int64 per arm),
-for any Parquet reader. The metadata holds the format, outlay's version, the problem as TOML, the policies as name and
-parameters, the seed, runs, budgets, requests and mode. Nothing is pickled or imported, so reading a file runs no code
-of its author: laws and policies of the user's come back by name, unless their classes are handed over.
+On disk, a result is one Parquet file of tidy rows, for any reader; what the rows cannot say is JSON in the schema's
+metadata. Nothing is pickled or imported, so reading a file runs no code of its author.
 """
 
 from __future__ import annotations
@@ -45,7 +36,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Later = Callable[[], Floats]  # gives an array when it is called
 RegretKind = Literal["pseudo", "realised"]
-REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 COVERAGE = 0.95
 
 Notes = dict[str, Any]  # what the rows of a file cannot say, as JSON has it; of all policies or of one
@@ -167,7 +157,9 @@ class Result:
 
     def run_regret(self, kind: RegretKind = "pseudo") -> Floats:
         """Regret of every run, [policy, run, budget]; `regret` says what the kinds are."""
-        realised = check_kind(kind) == "realised"
+        if str(kind) not in get_args(RegretKind):
+            raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
+        realised = kind == "realised"
         if self.requests is None:
             if realised:
                 return np.asarray(self.oracle_reward.mean(axis=0) - self.reward)
@@ -184,23 +176,24 @@ class Result:
     def regret(self, kind: RegretKind = "pseudo") -> pd.DataFrame:
         """Regret over runs: policy, budget, mean, stderr, low, high (95 % interval of the mean), q10, q50, q90.
 
-        `kind="pseudo"` is Σ_k T_k μ_k Δ_k; `kind="realised"` is the simulated mean reward of π* minus the reward, with
-        the standard error of the differences within each run (π* draws from the same streams). With one run stderr,
-        low and high are nan. The realised regret plays π* if nobody has asked for it before.
+        `kind="pseudo"` is Σ_k T_k μ_k Δ_k, which by Wald's identity has the mean of the realised regret (up to the
+        overshoot of the last pull) and far less variance; `kind="realised"` is the simulated mean reward of π* minus
+        the reward, with the standard error of the differences within each run (π* draws from the same streams). With
+        one run stderr, low and high are nan. The realised regret plays π* if nobody has asked for it before.
 
         With requests, a column after the budget, regret is against N·f(B/N), the fluid optimum (docs/requests.md):
         "pseudo" is ν·(N − τ) + λ·(B − S) + Σ_k Δ_k T_k, what unserved requests, money not spent and pulls off the edge
         lose; "realised" is N·f(B/N) minus the reward.
         """
-        check_kind(kind)
         import pandas as pd
 
-        keys = {
-            "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
-            **{name: np.tile(values, len(self.policies)) for name, values in self.limits.items()},
-        }
+        summary = regret_summary(self, kind)
         return pd.DataFrame(
-            keys | {name: values.ravel() for name, values in regret_summary(self, kind)._asdict().items()}
+            {
+                "policy": np.repeat(np.array(self.labels, dtype=object), len(self.budgets)),
+                **{name: np.tile(values, len(self.policies)) for name, values in self.limits.items()},
+                **{name: values.ravel() for name, values in summary._asdict().items()},
+            }
         )
 
     @needed("Result.frame")
@@ -208,18 +201,13 @@ class Result:
         """One row per policy, run and budget (and requests): pulls (of all arms), cost, reward and pseudo-regret."""
         import pandas as pd
 
-        policies, runs, budgets = self.cost.shape
-        return pd.DataFrame(
-            {
-                "policy": np.repeat(np.array(self.labels, dtype=object), runs * budgets),
-                "run": np.tile(np.repeat(np.arange(runs), budgets), policies),
-                **{name: np.tile(values, policies * runs) for name, values in self.limits.items()},
-                "pulls": self.pulls.sum(axis=-1).ravel(),
-                "cost": self.cost.ravel(),
-                "reward": self.reward.ravel(),
-                "regret": self.run_regret().ravel(),
-            }
-        )
+        numbers = {
+            "pulls": self.pulls.sum(axis=-1).ravel(),
+            "cost": self.cost.ravel(),
+            "reward": self.reward.ravel(),
+            "regret": self.run_regret().ravel(),
+        }
+        return pd.DataFrame(_keys(self) | numbers)
 
     @needed("Result.save")
     def save(self, path: str | PathLike[str]) -> None:
@@ -346,13 +334,6 @@ def load(path: str | PathLike[str], *, laws: Iterable[type] = (), policies: Iter
         raise BadFile(f"{source} is a damaged result ({_one_line(error)})") from error
 
 
-def check_kind(kind: object) -> RegretKind:
-    """The kind, if it names an estimate of regret; else BadParameter."""
-    if not isinstance(kind, str) or kind not in REGRET_KINDS:
-        raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
-    return kind
-
-
 def pseudo_regret(pulls: NDArray[np.int64], mean_costs: Floats, gaps: Floats) -> Floats:
     """Σ_k T_k μ_k Δ_k over the last axis of `pulls`."""
     return np.asarray(pulls @ (mean_costs * gaps), dtype=np.float64)
@@ -373,11 +354,9 @@ class Summary(NamedTuple):
 def summary_over_runs(per_run: Floats, paired: Floats | None = None) -> Summary:
     """Mean, standard error, 95 % Student interval and quantiles over runs (axis 1 of [policy, run, budget]).
 
-    `paired` holds per-run values of the same mean whose scatter gives the standard error. For the realised regret these
-    are the differences oracle_reward − reward within each run: runs are independent of each other, so the scatter of
-    the differences is an honest error of their mean whatever the correlation within a run, and since both sides draw
-    from the same stream that correlation is mostly positive, which makes the error smaller than that of two separate
-    sets of runs. One run says nothing about its scatter: stderr, low and high are then nan.
+    `paired` holds per-run values of the same mean whose scatter gives the standard error: for the realised regret, the
+    differences oracle_reward − reward within each run, where the common stream makes both vary together. One run says
+    nothing about its scatter: stderr, low and high are then nan.
     """
     runs = per_run.shape[1]
     mean = per_run.mean(axis=1)
@@ -458,7 +437,7 @@ def _table(result: Result) -> pa.Table:
         "requests": None if result.requests is None else result.requests.tolist(),
         "mode": result.mode,
     }
-    columns = _keys(result) | {
+    columns = _arrow_keys(result) | {
         "cost": pa.array(result.cost.ravel()),
         "reward": pa.array(result.reward.ravel()),
         "oracle_reward": pa.array(np.tile(result.oracle_reward.ravel(), len(result.policies))),
@@ -467,20 +446,23 @@ def _table(result: Result) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(notes).encode()})
 
 
-def _keys(result: Result) -> dict[str, pa.Array]:
+def _keys(result: Result) -> dict[str, NDArray[Any]]:
     """The columns that say which policy, run and budget a row is about."""
+    policies, runs, budgets = result.cost.shape
+    return {
+        "policy": np.repeat(np.array(result.labels, dtype=object), runs * budgets),
+        "run": np.tile(np.repeat(np.arange(runs), budgets), policies),
+        **{name: np.tile(values, policies * runs) for name, values in result.limits.items()},
+    }
+
+
+def _arrow_keys(result: Result) -> dict[str, pa.Array]:
     import pyarrow as pa
 
-    policies, runs, budgets = result.cost.shape
     try:
-        labels = pa.array(result.labels)
+        return {name: pa.array(values) for name, values in _keys(result).items()}
     except UnicodeEncodeError:
         raise BadParameter("save", "labels", "text that UTF-8 can hold", result.labels) from None
-    return {
-        "policy": labels.take(pa.array(np.repeat(np.arange(policies), runs * budgets))),
-        "run": pa.array(np.tile(np.repeat(np.arange(runs), budgets), policies)),
-        **{name: pa.array(np.tile(values, policies * runs)) for name, values in result.limits.items()},
-    }
 
 
 def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: ClassesByName) -> Result:
@@ -502,7 +484,7 @@ def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: Classes
         requests=np.array(notes["requests"], dtype=np.int64) if notes["requests"] else None,
         mode=notes["mode"],
     )
-    keys = _keys(result)
+    keys = _arrow_keys(result)
     if not pa.table(keys).equals(table.select(list(keys))):
         raise ValueError("its rows are not in the order they were written")
     return result
@@ -526,12 +508,11 @@ def _described(label: str, policy: Policy | str) -> Notes:
 def _remade(entry: Notes, players: ClassesByName) -> Policy | str:
     """The policy again where this version of outlay or a class of the user's can make it, else its repr."""
     try:
+        parameters = entry["parameters"]
         kind = policies.named(entry["name"])
-        if kind is None and (own := players.get(entry.get("own", ""))) is not None:
-            lists = {name: np.array(v) if isinstance(v, list) else v for name, v in entry["parameters"].items()}
-            remade: Policy = own(**lists)
-            return remade
-        made: Policy | str = entry["repr"] if kind is None else kind(**entry["parameters"])
+        if kind is None and (kind := players.get(entry.get("own", ""))) is not None:
+            parameters = {name: np.array(v) if isinstance(v, list) else v for name, v in parameters.items()}
+        made: Policy | str = entry["repr"] if kind is None else kind(**parameters)
     except (KeyError, TypeError, BadParameter):
         return str(entry["repr"])
     return made
