@@ -9,6 +9,7 @@ import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -147,21 +148,15 @@ def checked_path(owner: str, value: object) -> Path:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what the system refuses while the file is read into BadFile."""
+def _explained(doing: str, path: Path) -> Iterator[None]:
+    """Turn what the system refuses while the file is read or written into BadFile."""
     try:
         yield
     except OSError as error:
-        raise BadFile(f"cannot read {path}: {error.strerror or error}") from None
+        raise BadFile(f"cannot {doing} {path}: {error.strerror or error}") from None
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the system refuses while the file is written into BadFile."""
-    try:
-        yield
-    except OSError as error:
-        raise BadFile(f"cannot write {path}: {error.strerror or error}") from None
+reading, writing = partial(_explained, "read"), partial(_explained, "write")
 
 
 def check_writable(path: Path) -> None:

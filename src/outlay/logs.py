@@ -1,8 +1,7 @@
-"""Logs of past pulls, on disk or in memory: one row per pull, with its arm, cost and reward.
+"""Logs of past pulls, on disk or in memory, read a stretch of rows at a time: the arm, cost and reward of each pull.
 
-A log is read one stretch of rows at a time, checked; CSV, JSON lines and Parquet are told apart by their first bytes.
-Its columns come as Arrow's batches, named by their roles, each with the part of the log that is read by then. Numbers
-come as the file has them, from CSV as text, so that a bad one can be named with its row.
+CSV, JSON lines and Parquet are told apart by their first bytes. Numbers of CSV come as text, so that a bad one can be
+named with its row.
 """
 
 import csv
@@ -28,7 +27,6 @@ BATCH = 1 << 17  # rows of Parquet or of a frame
 _HEAD = 1 << 16
 _SEPARATORS = ",;\t|"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # by the first bytes
-FRAME = "the frame"  # in sentences
 _NO_LOG = "is neither CSV (text in UTF-8; as it is, or packed by gzip, bzip2 or zstd) nor Parquet"
 _PARQUET = b"PAR1"
 _NO_MORE: Mapping[str, NDArray[np.float64]] = {}
@@ -157,7 +155,7 @@ Source = str | Path | PandasFrame | ArrowTable
 
 def name_of(source: object) -> str:
     """What to call the log in a sentence."""
-    return str(source).encode(errors="replace").decode() if isinstance(source, (str, Path)) else FRAME
+    return str(source).encode(errors="replace").decode() if isinstance(source, (str, Path)) else "the frame"
 
 
 def stretches(source: object, columns: LogColumns, owner: str, more: MoreColumns | None = None) -> Iterator[Stretch]:
@@ -538,8 +536,8 @@ def _seconds(cell: object, what: str, row: int) -> float:
     try:
         return float(text)
     except ValueError:
-        pass
-    if not math.isnan(found := _stamp(text)):
+        found = _stamp(text)
+    if not math.isnan(found):
         return found
     raise BadFile(f"the {what} must be a number or a date like 2026-01-31 in every row; row {row:,} has {_cut(text)}")
 

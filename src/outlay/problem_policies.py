@@ -53,16 +53,16 @@ def paper_policies(problem: Problem) -> dict[str, BuiltIn]:
     return chosen
 
 
-def named_policies(problem: Problem, names: Iterable[str], folder: Path | None = None) -> dict[str, BuiltIn]:
+def named_policies(problem: Problem, names: Iterable[str]) -> dict[str, BuiltIn]:
     """The policies called `names` (UCBB1, ucb-b1, …), told what they need; NotCovered if `problem` cannot.
 
-    Those of the user's are named `module:Name` or `file.py:Name`, and looked for in `folder`.
+    Those of the user's are named `module:Name` or `file.py:Name`, and looked for in the working directory.
     """
     keys = {key_of(name): kind.__name__ for name, kind in policies.BY_NAME.items()}
     chosen: dict[str, BuiltIn] = {}
     for asked in names:
         if is_reference(asked):
-            own = find_class("compare", "policy", asked, folder or Path())
+            own = find_class("compare", "policy", asked, Path())
             if own.__name__ in chosen:
                 raise BadParameter("compare", "policy", "of a class with a name unlike the others", asked)
             chosen[own.__name__] = own_policy(problem, own, {})
@@ -172,8 +172,9 @@ def _light_tailed(problem: Problem) -> bool:
 
 def _asked(problem: Problem, kind: Callable[..., BuiltIn], only_needed: bool) -> Known:
     """What a policy is told about the problem, by the names of its parameters: a rival all that it can use."""
-    wanted = {name for name, one in signature_of(kind).items() if not only_needed or one.default is one.empty}
-    return {name: _TOLD[name](problem) for name in signature_of(kind) if name in wanted & _TOLD.keys()}
+    takes = signature_of(kind).items()
+    wanted = [name for name, one in takes if not only_needed or one.default is one.empty]
+    return {name: _TOLD[name](problem) for name in wanted if name in _TOLD}
 
 
 def _largest(problem: Problem, side: str, squares: Vector | float = 0.0) -> float:

@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-_DELAY_SECONDS = 1.0
-_REFRESH_SECONDS = 0.2
-
+REFRESH = 0.2  # seconds between two pictures in a notebook
 Report = Callable[[float], None]
 
 
 @contextlib.contextmanager
 def progress(
-    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float = _DELAY_SECONDS
+    total: float, wanted: bool | Report | None, words: str = "simulating", delay: float = 1.0
 ) -> Iterator[Report]:
     """Yield a function to be told how much of `total` is done.
 
@@ -26,19 +24,14 @@ def progress(
     if callable(wanted):
         yield lambda done: wanted(min(done / total, 1.0))
         return
-    notebook = in_notebook()
+    ipython: Any = sys.modules.get("IPython")
+    notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")  # whose shell takes messages
     shown = notebook or sys.stderr.isatty() if wanted is None else wanted
     if not shown:
         yield lambda _: None
         return
     with (_in_notebook if notebook else _on_terminal)(total, words, delay) as report:
         yield report
-
-
-def in_notebook() -> bool:
-    """Whether a notebook shows what this program displays: IPython's shell there takes messages."""
-    ipython: Any = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 @contextlib.contextmanager
@@ -81,7 +74,7 @@ def _in_notebook(total: float, words: str, delay: float) -> Iterator[Report]:
     def report(done: float) -> None:
         nonlocal handle, last
         now = time.monotonic()
-        if now - start < delay or now - last < _REFRESH_SECONDS:
+        if now - start < delay or now - last < REFRESH:
             return
         last, share = now, min(done / total, 1.0)
         left = f", {(now - start) * (1.0 / share - 1.0):,.0f} s left" if share > 0 else ""

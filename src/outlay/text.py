@@ -1,7 +1,4 @@
-"""Text for people: numbers, amounts, counts with their nouns, lists, and the name that was probably meant.
-
-Every format of the library stands here, once.
-"""
+"""Text for people, each format once: numbers, counts with their nouns, lists, the name that was probably meant."""
 
 import math
 import re
@@ -11,8 +8,6 @@ from difflib import get_close_matches
 
 ANY = "any rate"
 MOST_LISTED = 4
-_LONGEST_LABEL = 28
-_LARGE = 1e9  # from here on numbers have exponents
 _DUST = 1e-6  # of the largest number in a column: what is less has no say in its decimals
 
 
@@ -132,7 +127,7 @@ def aligned(values: Sequence[float], digits: int) -> list[str]:
     least = _DUST * max(finite, default=0.0)
     shown = [Decimal(f"{value:.{digits}g}").normalize() for value in finite if value > least]
     decimals = max([0, *(-int(number.as_tuple().exponent) for number in shown)])
-    if max(finite, default=0.0) >= _LARGE:
+    if max(finite, default=0.0) >= 1e9:
         cells = [f"{value:.{digits}g}" for value in values]
     else:
         cells = [f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in values]
@@ -178,7 +173,7 @@ def capital(text: str) -> str:
 
 def shortened(label: str) -> str:
     """A label on one line, short enough to leave room for the picture."""
-    return cut(" ".join(label.split()), _LONGEST_LABEL)
+    return cut(" ".join(label.split()), 28)
 
 
 def cut(label: str, most: int) -> str:
