@@ -13,18 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from outlay import __version__
-from outlay.advice.answer import (
-    answer,
-    arms_table,
-    call,
-    heading,
-    hull_table,
-    mixes_table,
-    per,
-    policies_table,
-    served_table,
-    unit,
-)
+from outlay.advice import answer
 from outlay.advice.findings import Advice
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import MAYBE, SURE, Serving
@@ -80,32 +69,32 @@ def save_page(advice: Advice, path: str | PathLike[str]) -> Path:
 
 def page_text(advice: Advice) -> str:
     """The page as text."""
-    played, arms, found = advice.rehearsal, arms_table(advice), advice.serving
+    played, arms, found = advice.rehearsal, answer.arms_table(advice), advice.serving
     serving = found and {
         "figure": PageFigure(
             "hull", "Money and requests", _HULL, *(hull_figure(advice, found, width) for width in WIDTHS)
         ),
-        "arms": hull_table(found),
-        "mixes": mixes_table(found),
-        "played": served_table(found),
+        "arms": answer.hull_table(found),
+        "mixes": answer.mixes_table(found),
+        "played": answer.served_table(found),
     }
     return render(
         "advice.html.j2",
         title=title(advice),
         serving=serving,
-        summary=heading(advice),
-        answer=answer(advice),
+        summary=answer.heading(advice),
+        answer=answer.answer(advice),
         code=advice.code,
         cautions=advice.cautions,
         rates=_dots("rates", "The arms" + ", by rate alone" * (found is not None), _RATES, rate_dots(advice)),
         arms=arms,
         arm_note=capital("; ".join(arms.notes.values())),
         rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
-        policies=None if played is None else policies_table(played),
-        calls={} if played is None else {one.label: call(one.policy, brief=True) for one in played.candidates},
+        policies=None if played is None else answer.policies_table(played),
+        calls={} if played is None else {one.label: answer.call(one.policy, brief=True) for one in played.candidates},
         settings=settings(advice),
         advice=advice,
-        rate_unit=unit(advice),
+        rate_unit=answer.unit(advice),
     )
 
 
@@ -158,7 +147,7 @@ class Dots(NamedTuple):
 def rate_dots(advice: Advice) -> Dots:
     """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
     ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
-    cost = per(advice)
+    cost = answer.per(advice)
     dots = [
         Dot(shortened(arm.name), (arm.rate or 0.0) * cost, low * cost, high * cost, arm.verdict)
         for arm in ranked[:MOST_DOTS]
@@ -167,7 +156,7 @@ def rate_dots(advice: Advice) -> Dots:
     title = f"Rates with intervals, {advice.confidence:.0%} for all arms together"
     low, high = view = _view(dots)
     further = any(dot.low < low or dot.high > high for dot in dots)
-    return Dots(title, unit(advice) + "; an arrow: the interval goes on" * further, dots, view)
+    return Dots(title, answer.unit(advice) + "; an arrow: the interval goes on" * further, dots, view)
 
 
 def reward_dots(played: Rehearsal) -> Dots:
@@ -257,12 +246,12 @@ def hull_figure(advice: Advice, serving: Serving, width: Width = "page") -> Figu
 
 def html_of(advice: Advice) -> str:
     """HTML in the notebook's own colours; everything from the log is escaped."""
-    said = "".join(f"<li>{escape(sentence)}</li>" for sentence in answer(advice))
+    said = "".join(f"<li>{escape(sentence)}</li>" for sentence in answer.answer(advice))
     if advice.serving is not None:
-        shown = [replace(hull_table(advice.serving), caption=heading(advice)).html()]
-        shown.append(replace(mixes_table(advice.serving), caption="").html())
+        shown = [replace(answer.hull_table(advice.serving), caption=answer.heading(advice)).html()]
+        shown.append(replace(answer.mixes_table(advice.serving), caption="").html())
     else:
-        table = arms_table(advice)
+        table = answer.arms_table(advice)
         shown = [table.html(), f"<p><small>{escape('; '.join(table.notes.values()))}</small></p>"]
     minded = "".join(f"<li><b>{escape(kind)}</b>: {escape(why)}.</li>" for kind, why in advice.cautions)
     return "\n".join(

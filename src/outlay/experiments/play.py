@@ -14,19 +14,8 @@ from outlay.engine.limits import Mode
 from outlay.engine.simulate import simulate
 from outlay.engine.task import room_for
 from outlay.errors import BadParameter, OutlayError, require
+from outlay.experiments import plan
 from outlay.experiments.file import Experiment
-from outlay.experiments.plan import (
-    FOLDER,
-    Cell,
-    Job,
-    Progress,
-    SweepPoint,
-    combined,
-    kept,
-    path_of,
-    points_of,
-    progress_bar,
-)
 from outlay.problem_policies import named_policies, usual_policies
 from outlay.results import Result
 
@@ -64,13 +53,13 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     require("experiments.run", "matplotlib", "jinja2", "pandas", "scipy")
     from outlay.experiments.report import check_outputs, point_ranking, rows_of, write_point, write_sweep
 
-    out, points = checked_path("run", folder), points_of(experiment)
+    out, points = checked_path("run", folder), plan.points_of(experiment)
     check_memory(experiment, points)
     check_outputs(experiment, points, out)
     rows, files, rankings = list["Row"](), list[Path](), list["PointRanking"]()
     result = None
-    with made(out), progress_bar() if bar else nullcontext() as show:
-        progress = Progress(missing(points, out), len(points), None if bar else say, show)
+    with made(out), plan.progress_bar() if bar else nullcontext() as show:
+        progress = plan.Progress(missing(points, out), len(points), None if bar else say, show)
         for point, result in _results(experiment, out, points, progress):
             rows += rows_of(point.values, result)
             rankings.append(point_ranking(point, result))
@@ -82,46 +71,46 @@ def run(experiment: Experiment, folder: str | Path, say: Say | None = None, *, b
     return Outcome(rows, files, progress.played, len(jobs(points)) - progress.played, result)
 
 
-def results(experiment: Experiment, folder: str | Path) -> Iterator[tuple[SweepPoint, Result]]:
+def results(experiment: Experiment, folder: str | Path) -> Iterator[tuple[plan.SweepPoint, Result]]:
     """Each point with its result, played where `folder` does not hold it yet; no reports are written."""
-    out, points = checked_path("results", folder), points_of(experiment)
-    yield from _results(experiment, out, points, Progress(missing(points, out)))
+    out, points = checked_path("results", folder), plan.points_of(experiment)
+    yield from _results(experiment, out, points, plan.Progress(missing(points, out)))
 
 
-def jobs(points: Sequence[SweepPoint]) -> list[Job]:
+def jobs(points: Sequence[plan.SweepPoint]) -> list[plan.Job]:
     """Every cell with its label, once: points share the cells that the sweep does not change."""
-    found: dict[str, Job] = {}
+    found: dict[str, plan.Job] = {}
     for point in points:
         for label, cell in point.cells.items():
             found.setdefault(cell.key, (label, cell))
     return list(found.values())
 
 
-def missing(points: Sequence[SweepPoint], folder: Path) -> list[Job]:
+def missing(points: Sequence[plan.SweepPoint], folder: Path) -> list[plan.Job]:
     """The cells that `folder` does not hold, which are to be played."""
-    return [(label, cell) for label, cell in jobs(points) if not path_of(folder, cell).exists()]
+    return [(label, cell) for label, cell in jobs(points) if not plan.path_of(folder, cell).exists()]
 
 
 def _results(
-    experiment: Experiment, folder: Path, points: Sequence[SweepPoint], progress: Progress
-) -> Iterator[tuple[SweepPoint, Result]]:
+    experiment: Experiment, folder: Path, points: Sequence[plan.SweepPoint], progress: plan.Progress
+) -> Iterator[tuple[plan.SweepPoint, Result]]:
     check_memory(experiment, points)
-    with made(folder / FOLDER):
+    with made(folder / plan.FOLDER):
         for point in points:
             found = {}
             for label, cell in point.cells.items():
-                result = kept(folder, cell)
+                result = plan.kept(folder, cell)
                 if result is None:
                     progress.expect(label, cell)
                     start = time.perf_counter()
                     result = _played(experiment, cell, label, point, progress.reporter(label, point.title, cell))
-                    result.save(path_of(folder, cell))
+                    result.save(plan.path_of(folder, cell))
                     progress.done(label, point.title, cell, time.perf_counter() - start)
                 found[label] = result
-            yield point, combined(point, found)
+            yield point, plan.combined(point, found)
 
 
-def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:
+def check_memory(experiment: Experiment, points: Sequence[plan.SweepPoint]) -> None:
     """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
     owner = f"[experiment] in {experiment.source}"
@@ -129,7 +118,7 @@ def check_memory(experiment: Experiment, points: Sequence[SweepPoint]) -> None:
 
 
 def _played(
-    experiment: Experiment, cell: Cell, label: str, point: SweepPoint, report: Callable[[float], None]
+    experiment: Experiment, cell: plan.Cell, label: str, point: plan.SweepPoint, report: Callable[[float], None]
 ) -> Result:
     try:
         return simulate(
@@ -177,7 +166,7 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[PlayEstimate]:
     """
     from outlay.experiments.report import check_outputs
 
-    out, points = checked_path("estimate", folder), points_of(experiment)
+    out, points = checked_path("estimate", folder), plan.points_of(experiment)
     check_memory(experiment, points)
     check_outputs(experiment, points, out)
     every, absent = jobs(points), missing(points, out)
@@ -195,7 +184,7 @@ def estimate(experiment: Experiment, folder: str | Path) -> list[PlayEstimate]:
     return shares
 
 
-def measure(cell: Cell, workers: int | None) -> Pace:
+def measure(cell: plan.Cell, workers: int | None) -> Pace:
     """How long such a cell takes on this machine, by `Cell.pulls`; with the oracle, which keeping the result plays.
 
     The budget grows until a few runs last long enough, and then, if all of it does not, the number of runs: a moment's
@@ -217,7 +206,7 @@ def measure(cell: Cell, workers: int | None) -> Pace:
     return Pace(max(after[0] - slope * after[1], 0.0), slope) if slope > 0 else Pace(after[0], 0.0)
 
 
-def _timed(part: Cell, workers: int | None) -> float:
+def _timed(part: plan.Cell, workers: int | None) -> float:
     start = time.perf_counter()
     result = simulate(
         part.problem, part.policy, part.budgets, requests=part.requests, mode=part.mode, runs=part.runs,
@@ -227,7 +216,7 @@ def _timed(part: Cell, workers: int | None) -> float:
     return time.perf_counter() - start
 
 
-def _part(cell: Cell, scale: float, runs: int) -> Cell:
+def _part(cell: plan.Cell, scale: float, runs: int) -> plan.Cell:
     """The cell with less budget and fewer requests, at least one; pairs that have become the same count once."""
     budgets = [scale * budget for budget in cell.budgets]
     if cell.requests is None:
@@ -238,7 +227,7 @@ def _part(cell: Cell, scale: float, runs: int) -> Cell:
     return replace(cell, budgets=money, requests=requests, runs=runs)
 
 
-def _kind(cell: Cell) -> object:
+def _kind(cell: plan.Cell) -> object:
     return cell.mode, type(cell.policy), frozenset(map(type, cell.problem.arms)), len(cell.problem)
 
 

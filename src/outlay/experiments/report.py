@@ -23,6 +23,7 @@ from outlay.engine.limits import MODES
 from outlay.errors import BadFile
 from outlay.experiments.file import Experiment, Sweep, Values, printable
 from outlay.experiments.plan import SweepPoint, folder_of, shown, title_of
+from outlay.report import style
 from outlay.report.curves import (
     FLOOR_HELPS,
     LOWER_BOUND,
@@ -36,19 +37,6 @@ from outlay.report.curves import (
 )
 from outlay.report.page import PageFigure, PolicyRanking, budgets_spanned, ranking, render, report_files, write_report
 from outlay.report.regret import headed, table
-from outlay.report.style import (
-    INK,
-    Width,
-    band,
-    blank,
-    folded,
-    frame,
-    legend,
-    looks,
-    save_figures,
-    set_scale,
-    sheet_of,
-)
 from outlay.results import Floats, Result, beside, ended, load, regret_summary
 from outlay.tables import Table
 from outlay.text import amount, counted, listed, shortened, tick
@@ -175,7 +163,7 @@ def write_sweep(experiment: Experiment, rows: list[Row], rankings: list[PointRan
         path = folder / f"sweep.{ending}"
         with writing(path):
             path.write_text(content, encoding="utf-8", newline="\n")
-    save_figures(page, column, folder / "sweep")
+    style.save_figures(page, column, folder / "sweep")
     return _sweep_files(folder)
 
 
@@ -397,25 +385,25 @@ def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp],
     return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
 
 
-def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True) -> Figure:
+def sweep_figure(chart: SweepChart, width: style.Width = "page", *, title: bool = True) -> Figure:
     """Regret against the swept value, with 95 % bands and the lower bound, dashed, where there is one."""
-    sheet = sheet_of("sweep_figure", width)
+    sheet = style.sheet_of("sweep_figure", width)
     columns = 1 if sheet.narrow else _COLUMNS.get(len(chart.panels), 3)
     rows = -(-len(chart.panels) // columns)
-    figure, panels = blank(sheet, (4.2 if columns == 1 else 3.0) * rows, rows, columns, sharey=True)
+    figure, panels = style.blank(sheet, (4.2 if columns == 1 else 3.0) * rows, rows, columns, sharey=True)
     named: dict[str, Line2D] = {}
     for i, (axes, panel) in enumerate(zip(panels, chart.panels, strict=False)):
-        frame(axes, sheet, panel.title, chart.name, "regret" if i % columns == 0 else "")
-        set_scale(axes.xaxis, chart.across.scale, chart.across.bottom, chart.across.top)
-        set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
+        style.frame(axes, sheet, panel.title, chart.name, "regret" if i % columns == 0 else "")
+        style.set_scale(axes.xaxis, chart.across.scale, chart.across.bottom, chart.across.top)
+        style.set_scale(axes.yaxis, chart.axis.scale, chart.axis.bottom, chart.axis.top)
         if chart.words or 0 < len(chart.ticks) <= (8 if columns == 1 else 5):
             axes.set_xticks(chart.ticks, chart.words or list(map(tick, chart.ticks)), parse_math=False)
-        chosen = looks([curve.label for curve in panel.curves])
+        chosen = style.looks([curve.label for curve in panel.curves])
         for curve, (colour, mark) in zip(panel.curves, chosen, strict=True):
             if chart.words:  # points with bars
                 axes.vlines(curve.budgets, curve.low, curve.high, color=colour, linewidth=sheet.line)
             else:
-                band(axes, curve, colour)
+                style.band(axes, curve, colour)
             [named[curve.label]] = axes.plot(
                 curve.budgets, curve.mean, color=colour, linestyle="" if chart.words else "-", linewidth=sheet.line,
                 marker={"": "o", "o": "s"}.get(mark, mark), markersize=4.5 if mark else 3.5,
@@ -423,16 +411,16 @@ def sweep_figure(chart: SweepChart, width: Width = "page", *, title: bool = True
             )  # fmt: skip
         if panel.floor:
             [named[panel.floor.label]] = axes.plot(
-                panel.floor.budgets, panel.floor.values, color=INK, linestyle="" if chart.words else (0, (5, 3)),
+                panel.floor.budgets, panel.floor.values, color=style.INK, linestyle="" if chart.words else (0, (5, 3)),
                 linewidth=sheet.line / 1.6, marker="_", markersize=14 if chart.words else 6,
             )  # fmt: skip
     for axes in panels[len(chart.panels) :]:
         axes.set_visible(False)
     if len(chart.panels) == 1 and not chart.panels[0].title:
-        frame(panels[0], sheet, chart.title if title else "", chart.name, "regret")
+        style.frame(panels[0], sheet, chart.title if title else "", chart.name, "regret")
     elif title:
-        figure.suptitle(folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=INK)
-    legend(figure, sheet, list(named.values()), list(named))
+        figure.suptitle(style.folded(chart.title, sheet), x=0.01, ha="left", fontsize=sheet.text + 0.5, color=style.INK)
+    style.legend(figure, sheet, list(named.values()), list(named))
     return figure
 
 

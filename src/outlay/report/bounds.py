@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from outlay import theory
 from outlay.arms import Problem
 from outlay.checks import real, word
 from outlay.errors import BadParameter, NotCovered
@@ -27,17 +28,6 @@ from outlay.report.curves import (
 from outlay.results import Floats
 from outlay.tables import Table
 from outlay.text import cut, listed, number
-from outlay.theory import (
-    divergence,
-    finite_bound,
-    fluid,
-    fluid_loss,
-    model_of,
-    outlasting,
-    rates,
-    upper_bound,
-    worst_case_bound,
-)
 from outlay.theory.arm_rates import cost_table, suboptimal
 from outlay.theory.assumptions import GAUSSIAN, HEAVY_TAILED
 from outlay.theory.fluid_optimum import Fluid, Price, right_prices
@@ -125,12 +115,12 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     """
     budget = real("problem_bounds", "budget", budget, above=0)
     word("problem_bounds", "constants", constants, CONSTANTS)
-    found, rows, distances = rates(problem), [], dict[int, float]()  # D* by the index of the arm
+    found, rows, distances = theory.rates(problem), [], dict[int, float]()  # D* by the index of the arm
     moments = problem.second_moments()
     finite = bool(np.isfinite([moments["var_cost"], moments["var_reward"]]).all())
     for k in suboptimal(problem) if finite else ():
         with suppress(NotCovered):
-            distances[k] = divergence(problem.arms[k], problem.rate)
+            distances[k] = theory.divergence(problem.arms[k], problem.rate)
     columns, uncovered = _columns(problem, budget, constants)
     models: dict[str, list[str]] = {}
     capped = []
@@ -138,7 +128,7 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
         rate, gap, sigma2, cost = (float(x[k]) for x in (found.rate, found.gap, found.sigma2, found.mean_cost))
         distance, pulls, lower, printed = distances.get(k), None, None, None
         if distance is not None:
-            models.setdefault(model_of(problem.arms[k]), []).append(name)
+            models.setdefault(theory.model_of(problem.arms[k]), []).append(name)
             if budget > 1:
                 wanted = math.log(budget) / distance if distance > 0 else math.inf
                 pulls = min(wanted, budget / cost)
@@ -151,9 +141,9 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
         reason = floor_of(problem).reason or reason
     worst, near = None, None
     with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
-        worst = worst_case_bound(problem, budget)
+        worst = theory.worst_case_bound(problem, budget)
     with suppress(NotCovered, BadParameter):
-        near = finite_bound(problem, budget).value
+        near = theory.finite_bound(problem, budget).value
     best = problem.names[problem.best]
     return ProblemBounds(budget, rows, columns, uncovered, models, reason, capped, worst, best, near)
 
@@ -172,11 +162,11 @@ def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[lis
         for kind in kinds:
             policy, setting = provable(problem, usual) if kind == "proved" else (usual, "")
             try:
-                bound = upper_bound(problem, policy, budget, kind)
+                bound = theory.upper_bound(problem, policy, budget, kind)
             except NotCovered as why:
                 uncovered[f"{name} {kind}"] = str(why)
                 continue
-            exceeded = tuple(outlasting(problem, policy)) if kind == "printed" else ()
+            exceeded = tuple(theory.outlasting(problem, policy)) if kind == "printed" else ()
             found.append(Column(name, kind, bound.theorem, bound.terms, setting, exceeded))
     return found, uncovered
 
@@ -210,7 +200,7 @@ def _sum(values: Iterable[float | None], most: float = math.inf) -> float | None
 def bounds_chart(problem: Problem, budget: float, constants: Constants = "both") -> Chart:
     """The bounds over budgets from a thousandth of `budget` up: the theorems' as curves, the lower ones dashed."""
     budgets = np.geomspace(budget / 1000.0, budget, _POINTS)
-    at_budget, found = problem_bounds(problem, budget, constants), rates(problem)
+    at_budget, found = problem_bounds(problem, budget, constants), theory.rates(problem)
     gaps, least = dict(zip(problem.names, found.gap, strict=True)), found.min_mean_cost
     curves, here = [], budgets[budgets >= min(budget, least)]
     for column in at_budget.columns:
@@ -225,7 +215,7 @@ def bounds_chart(problem: Problem, budget: float, constants: Constants = "both")
             lines.append(Line(label, here, _summed(terms, np.log(here), gaps, here)))
     if at_budget.worst:
         few = np.geomspace(budgets[0], budget, _WORST_POINTS)
-        values = np.array([worst_case_bound(problem, float(b)) for b in few[:-1]] + [at_budget.worst])
+        values = np.array([theory.worst_case_bound(problem, float(b)) for b in few[:-1]] + [at_budget.worst])
         if (values > 0).sum() > 1:
             lines.append(Line(WORST_CASE, few[values > 0], values[values > 0]))
     if not any(curve.mean.any() for curve in curves) and not lines:
@@ -386,16 +376,16 @@ def request_bounds(problem: Problem, budget: float, requests: float) -> RequestB
     (0.45, [0.5, 0.5, 0.0], 14.33)
     """
     requests = real("request_bounds", "requests", requests, above=1)
-    best, prices, reason = fluid(problem, budget, requests), right_prices(problem, budget, requests), ""
+    best, prices, reason = theory.fluid(problem, budget, requests), right_prices(problem, budget, requests), ""
     loss, distances = None, {}
     try:
-        loss, distances = fluid_loss(problem, budget, requests), distances_of(problem, prices)
+        loss, distances = theory.fluid_loss(problem, budget, requests), distances_of(problem, prices)
     except NotCovered as why:
         reason = str(why)
     shares = {best.low: 1.0 - best.share, best.high: best.share}
     models: dict[str, list[str]] = {}
     for k in distances:
-        models.setdefault(model_of(problem.arms[k]), []).append(problem.names[k])
+        models.setdefault(theory.model_of(problem.arms[k]), []).append(problem.names[k])
     tables = []
     for gaps in gaps_of(problem, prices):
         rows = []

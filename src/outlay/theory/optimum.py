@@ -20,21 +20,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.arms import (
-    AnyLaw,
-    Beta,
-    Exponential,
-    Gamma,
-    Gaussian,
-    LawMoments,
-    Lognormal,
-    Pareto,
-    Problem,
-    StudentT,
-    Uniform,
-    support_of,
-    tails_of,
-)
+from outlay import arms
+from outlay.arms import AnyLaw, LawMoments, Problem, support_of, tails_of
 from outlay.arms.law import check_law
 from outlay.arms.problem import checked_problem
 from outlay.checks import Vector, real
@@ -137,7 +124,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         raise BadParameter("expected_pulls", "the mean cost of the law", "a finite number > 0", mean)
     if limit / mean > MOST_PULLS:
         raise BadParameter("expected_pulls", "budget", f"≤ {MOST_PULLS:g} mean costs", limit)
-    if isinstance(cost, Exponential):
+    if isinstance(cost, arms.Exponential):
         return _exact(1.0 + limit / mean)
     lattice = find_lattice([cost], limit)
     if lattice is not None and (lattice.low, lattice.high) == (0, 1):  # nothing or one step
@@ -151,7 +138,7 @@ def expected_pulls(law: AnyLaw, budget: float) -> Estimate:
         low, high = max(low, ends[0]), min(high, ends[1])
     if support_of(cost).cost_low >= 0 and math.isfinite(variance):
         at = limit if lattice is None else (lattice.budget + 0.5) * lattice.step
-    elif isinstance(cost, Gaussian) and (sums := _gaussian_sums(cost)) is not None:
+    elif isinstance(cost, arms.Gaussian) and (sums := _gaussian_sums(cost)) is not None:
         at, low = limit - sums[0], max(low, sums[1])
     else:
         return Estimate((low + high) / 2 if math.isfinite(high) else low, low, high, "bounds")
@@ -226,17 +213,17 @@ def longest_rest(law: AnyLaw) -> float:
         return float((weighted[above] / beyond[above] - levels).max())
     mean, _, variance, *_ = LawMoments(*cost.moments())
     match cost:
-        case Exponential():
+        case arms.Exponential():
             return mean
-        case Gamma():
+        case arms.Gamma():
             return max(mean, variance / mean)
-        case Gaussian():
+        case arms.Gaussian():
             z = mean / cost.cost_sd
             mills = math.sqrt(2.0 / math.pi) * math.exp(-z * z / 2.0) / math.erfc(-z / math.sqrt(2.0))
             return mean + cost.cost_sd * mills
-        case Uniform():
+        case arms.Uniform():
             return mean if cost.cost_low >= 0 else cost.cost_high / 2.0
-        case Beta():
+        case arms.Beta():
             share = mean / cost.cost_bound
             size = share * (1.0 - share) * cost.cost_bound**2 / variance - 1.0  # of both shapes together
             return mean if min(share, 1.0 - share) * size >= 1.0 else cost.cost_bound
@@ -320,9 +307,9 @@ def gap_constant(problem: Problem) -> GapConstant:
 def _family(cost: AnyLaw) -> object:
     """What two costs share if one of them, scaled, is a conditional mean of the other."""
     match cost:
-        case Lognormal() | Pareto():
+        case arms.Lognormal() | arms.Pareto():
             return type(cost)
-        case StudentT():
+        case arms.StudentT():
             return type(cost), cost.tail
     return _cost_law(cost)
 
@@ -451,18 +438,18 @@ def _distribution(law: AnyLaw, levels: Vector) -> Vector | None:
     from scipy.special import betainc, gammainc, ndtr
 
     match law:
-        case Uniform() if law.cost_high > law.cost_low >= 0:
+        case arms.Uniform() if law.cost_high > law.cost_low >= 0:
             return np.clip((levels - law.cost_low) / (law.cost_high - law.cost_low), 0.0, 1.0)
-        case Gamma():
+        case arms.Gamma():
             shape = (law.cost / law.cost_sd) ** 2
             return np.asarray(gammainc(shape, levels * shape / law.cost))
-        case Lognormal() if law.cost_sigma > 0:
+        case arms.Lognormal() if law.cost_sigma > 0:
             with np.errstate(divide="ignore"):
                 z = (np.log(levels / law.cost) + law.cost_sigma**2 / 2.0) / law.cost_sigma
             return np.asarray(ndtr(z))
-        case Pareto():
+        case arms.Pareto():
             return np.asarray(-np.expm1(-law.cost_tail * np.log1p(levels / ((law.cost_tail - 1.0) * law.cost))))
-        case Beta():
+        case arms.Beta():
             share = law.cost / law.cost_bound
             size = share * (1.0 - share) * (law.cost_bound / law.cost_sd) ** 2 - 1.0
             return np.asarray(betainc(share * size, (1.0 - share) * size, np.minimum(levels / law.cost_bound, 1.0)))
@@ -491,7 +478,7 @@ def enclosed_pulls(law: AnyLaw, budget: float) -> tuple[float, float] | None:
     return ends[0] * (1.0 - 1e-9), ends[1] * (1.0 + 1e-9)
 
 
-def _gaussian_sums(law: Gaussian) -> tuple[float, float] | None:
+def _gaussian_sums(law: arms.Gaussian) -> tuple[float, float] | None:
     """Σ_n E[S_n⁻]/n and E[N(0)] = exp Σ_n P(S_n ≤ 0)/n for S_n ~ N(nμ, nσ²) (Spitzer); None if too many terms matter.
 
     E[S_n⁻] = σ√n·φ(z) − nμ·Φ(−z) with z = μ√n/σ.
