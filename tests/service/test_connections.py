@@ -9,6 +9,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.service import server
+from outlay.service.auth import KeyStore
 from tests.service.conftest import running
 
 NOTE, PULLS = 2000, 5000  # so many notes of so many letters are more than the buffers on the way hold
@@ -43,6 +44,55 @@ def test_who_sends_a_request_byte_by_byte_is_not_waited_for(store: str, monkeypa
             assert client.recv(100) == b""
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"GET /v1/camp", id="line"),
+        pytest.param(GET, id="headers"),
+        pytest.param(b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", id="body"),
+        pytest.param(b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100, id="nothing read"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", id="idle"),
+    ],
+)
+def test_a_crowd_without_a_key_takes_no_place(
+    store: str, key_store: KeyStore, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_KEYLESS", 5)
+    monkeypatch.setattr(server, "SHOW_KEY", 0.2)
+    token = key_store.new("boss", ["admin"])[0].encode()
+    ask = GET + b"Authorization: Bearer " + token + b"\r\n\r\n"
+    with running(store, most_active=3) as address, ExitStack() as held:
+        first = held.enter_context(connected(address))
+        first.sendall(ask)
+        assert answered(first) == 200
+        crowd = [held.enter_context(deafly(address, sent)) for _ in range(30)]
+        for each in (first, held.enter_context(connected(address))):  # one that showed its key before, and a new one
+            each.sendall(ask)
+            assert answered(each) == 200
+        for _ in range(300):
+            if sum(map(was_cut_off, crowd)) == 25:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("more than five were left")
+        first.sendall(ask)
+        assert answered(first) == 200
+
+
+def test_a_body_that_does_not_arrive_takes_no_place(store: str) -> None:
+    unfinished = b"POST /v1/campaigns/spring/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+    with running(store, most_active=1) as address, ExitStack() as held:
+        for _ in range(5):
+            held.enter_context(deafly(address, unfinished))
+        assert httpx2.get(f"{address}/v1/campaigns/spring").status_code == 200
+
+
+def test_little_is_read_of_who_has_no_key(store: str) -> None:
+    with running(store) as address:
+        said = httpx2.post(f"{address}/session", json={"key": "x" * 5000})
+    assert (said.status_code, said.json()["code"]) == (413, "too_large")
+
+
 def test_a_head_without_end_is_refused(store: str) -> None:
     sent = 0
     with running(store) as address, connected(address) as client:
@@ -57,14 +107,27 @@ def test_a_head_without_end_is_refused(store: str) -> None:
     assert sent < 5_000_000
 
 
-def deafly(address: str, path: bytes) -> socket.socket:
-    """Somebody who asks, and reads nothing of the answer."""
+def deafly(address: str, sent: bytes) -> socket.socket:
+    """Somebody who sends this, and reads nothing of the answer."""
     deaf = socket.socket()
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # before it connects, so that little fits
     host, _, port = address.removeprefix("http://").rpartition(":")
+    deaf.settimeout(20)
     deaf.connect((host, int(port)))
-    deaf.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    deaf.sendall(sent)
     return deaf
+
+
+def was_cut_off(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        while client.recv(1 << 20):
+            pass
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
 
 
 def bytes_left(client: socket.socket) -> int:
@@ -87,7 +150,7 @@ def test_who_reads_nothing_is_cut_off_and_others_go_on(
         campaign.set_budget(10**6)
         campaign.ask_many(PULLS, metadata={"text": "x" * NOTE})
     with running(store, most_streams=1) as address, ExitStack() as held:
-        deaf = held.enter_context(deafly(address, b"/v1/campaigns/spring" + path))
+        deaf = held.enter_context(deafly(address, GET.replace(b" HTTP", path + b" HTTP") + b"\r\n"))
         for _ in range(300):
             numbers = httpx2.get(f"{address}/metrics").text
             if "outlay_requests_active 1.0" in numbers and "outlay_streams 0.0" in numbers:
@@ -96,7 +159,9 @@ def test_who_reads_nothing_is_cut_off_and_others_go_on(
         else:
             pytest.fail("whoever reads nothing was never let go")
         assert bytes_left(deaf) < PULLS * NOTE  # it was cut off in the middle
-        with deafly(address, b"/v1/campaigns/spring/events/stream") as other:  # there is room for a stream again
+        with deafly(
+            address, GET.replace(b" HTTP", b"/events/stream HTTP") + b"\r\n"
+        ) as other:  # there is room for a stream again
             other.settimeout(10)
             assert other.recv(12) == b"HTTP/1.1 200"
 

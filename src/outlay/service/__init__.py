@@ -27,7 +27,7 @@ class ServiceSettings(NamedTuple):
         hosts: the names by which the service may be called, as in `https://budget.example.com`; empty: this machine's
             own where it listens on loopback, any otherwise.
         most_bytes: the largest body of a request.
-        most_active: requests that may be under way; more are refused, with 503.
+        most_active: requests with a key that may be under way; more are refused, with 503.
         most_streams: event streams that may be open.
         proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
         warn_at: shares of a budget, as 0.8: a warning is made when so much is spent.

@@ -9,6 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib import import_module
 from itertools import count
 from typing import NamedTuple
@@ -44,7 +45,6 @@ SAFETY = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
-ALWAYS = ("/healthz", "/readyz")  # answered however busy the service is
 TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 60.0)  # seconds
 MOST_ARMS = 100  # of a campaign that have metrics of their own
 
@@ -96,7 +96,6 @@ class Application:
                 said.setdefault("cache-control", "no-store")
             await send(message)
 
-        self.metrics.active += 1
         try:
             self._check(scope, headers)
             await self._router(scope, receive, answer)
@@ -111,7 +110,6 @@ class Application:
                 _log.error("request %s failed", request, exc_info=error, extra={"request": request})
             await Response(encode(found), found.status, headers_of(error, found))(scope, receive, answer)
         finally:
-            self.metrics.active -= 1
             self._note(scope, status, time.perf_counter() - began)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
@@ -122,8 +120,6 @@ class Application:
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in SAFE and origin.partition("://")[2] != host:
             raise Refused("bad_origin")
-        if self.metrics.active > self.settings.most_active and scope["path"] not in ALWAYS:
-            raise Refused("busy", retry_after=1.0)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         self.metrics.served(scope["method"], scope.get("outlay.route", "none"), status, seconds)
@@ -139,6 +135,7 @@ class Application:
             _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra={"said": said})
 
     @staticmethod
+    @cache
     def description() -> bytes:
         """The OpenAPI document."""
         return json.dumps(document(), ensure_ascii=False).encode()
@@ -209,9 +206,8 @@ class Metrics:
         names = ["method", "route", "status"]
         self._served = Counter("outlay_requests", "Requests answered.", names, registry=registry)
         self._took = Histogram("outlay_request_seconds", "Time to answer.", ["route"], buckets=TIMES, registry=registry)
-        self.active = 0  # requests under way
         active = Gauge("outlay_requests_active", "Requests under way.", registry=registry)
-        active.set_function(lambda: self.active)
+        active.set_function(lambda: campaigns.active)
         depth = Gauge("outlay_queue_depth", "Commands that wait to be written.", registry=registry)
         depth.set_function(lambda: queue_depth(campaigns.settings.store))
         open_now = Gauge("outlay_streams", "Event streams that are open.", registry=registry)

@@ -18,6 +18,7 @@ class OpenCampaigns:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.stopping = asyncio.Event()
+        self.active = 0  # requests that are worked on; those without a key do not count
         self.streams = 0  # now open
         self.files = 0  # being written for export
         self._open: dict[str, Campaign] = {}

@@ -32,6 +32,7 @@ Handler = Callable[..., Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
 JSON = "application/json"
 SAFE = ("GET", "HEAD")
+KEYLESS_BYTES = 4096  # of a body at most, where no key is needed
 
 
 class RouteParameters(msgspec.Struct):
@@ -96,15 +97,31 @@ class Route:
     media: str  # of the answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the key, decode the request, call the handler, encode the answer."""
+        """Check the key, read the request, and only then look whether there is a place for it.
+
+        So callers without a key, and bodies that do not arrive, keep nobody out.
+        """
         request = ApiRequest(scope, receive, send)
         await self._authorize(request)
         arguments = {}
         if self.query is not None:
             arguments = asdict(_query(request, self.query))
         elif self.body is not None:
-            body = self._decoder.decode(await _read(request))
+            body = self._decoder.decode(await self._read(request))
             arguments = asdict(body) if isinstance(body, RouteParameters) else {"body": body}
+        if self.scope is None:
+            return await self._answer(request, arguments, send)
+        campaigns = request.campaigns
+        if campaigns.active >= campaigns.settings.most_active:
+            raise Refused("busy", retry_after=1.0)
+        campaigns.active += 1
+        try:
+            await self._answer(request, arguments, send)
+        finally:
+            campaigns.active -= 1
+
+    async def _answer(self, request: ApiRequest, arguments: dict[str, Any], send: Send) -> None:
+        """Call the handler, encode the answer."""
         try:
             if "campaign" in request.path_params:
                 request.campaign = await request.campaigns.campaign(request.name)
@@ -115,7 +132,7 @@ class Route:
         status = request.status or self.statuses[0]
         await self._record(request, status)
         response = answer if callable(answer) else Response(encode(answer), status, media_type=JSON)
-        await response(scope, receive, send)
+        await response(request.scope, request.receive, send)
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
@@ -130,6 +147,8 @@ class Route:
         token = request.cookies.get(auth.COOKIE, "") if by_cookie else token.strip()
         request.key = await request.key_cache.authenticate(token, request.address)
         request.scope["outlay.key"] = request.key.id
+        if (connection := request.scope.get("outlay.connection")) is not None:
+            connection.keyless_since = None
         if by_cookie and request.method not in SAFE and request.key_cache.needed:
             given = request.headers.get(auth.CSRF, "")
             if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
@@ -138,6 +157,20 @@ class Route:
             raise NoCampaign("it is another's")
         if not request.key.allows(self.scope):
             raise Refused("forbidden", f"this needs a key with the scope {self.scope!r}")
+
+    async def _read(self, request: ApiRequest) -> bytes:
+        """The body; Refused if it is too large or not JSON."""
+        most = request.campaigns.settings.most_bytes
+        if self.scope is None:
+            most = min(most, KEYLESS_BYTES)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise Refused("too_large", f"at most {most} bytes are taken")
+        if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise Refused("not_json")
+        return body or b"{}"
 
     async def _record(self, request: ApiRequest, status: int) -> None:
         if self.scope == "admin" and self.method != "GET":
@@ -174,19 +207,6 @@ class RouteTable(list[Route]):
             return handler
 
         return add
-
-
-async def _read(request: ApiRequest) -> bytes:
-    """The body; Refused if it is too large or not JSON."""
-    most = request.campaigns.settings.most_bytes
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise Refused("too_large", f"at most {most} bytes are taken")
-    if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise Refused("not_json")
-    return body or b"{}"
 
 
 def _query(request: ApiRequest, wanted: type[RouteParameters]) -> RouteParameters:

@@ -8,7 +8,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from types import FrameType
 from typing import Any
@@ -26,6 +26,9 @@ from outlay.service.auth import KeyStore, now
 SECONDS = 30.0  # for a request to arrive, from its first byte or from the connection
 SLOWEST = 60.0  # until a client that does not read is cut off
 MOST_HEAD = 1 << 16  # bytes of a request line and its headers
+MOST_KEYLESS = 500  # connections on which no valid key was shown; beyond, the oldest are cut off
+SHOW_KEY = 1.0  # seconds that each of them has at least
+MOST_FILES = 65_536  # that may be open, connections among them, where the system allows so many
 PATIENCE = 30  # seconds for open requests when the service stops
 
 _log = logging.getLogger("outlay.service")
@@ -39,6 +42,7 @@ def serve(settings: ServiceSettings, ready: Callable[[str], None] | None = None,
     check(settings)
     server = Server(Application(settings), ready)
     listening = bound(settings.host, settings.port)
+    allow_many_files()
     log_json()
     if seconds is not None:
         timer = threading.Timer(seconds, server.end)
@@ -88,6 +92,17 @@ def bound(host: str, port: int) -> socket.socket:
         raise BadParameter("serve", "host", "an address of this machine", host) from None
 
 
+def allow_many_files() -> None:
+    """Raise this process's limit of open files: often it is 1024, which callers without a key could use up."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 class Server(uvicorn.Server):
     """uvicorn, which tells the application at once to stop, so that streams and waits end."""
 
@@ -116,6 +131,20 @@ class Server(uvicorn.Server):
         if self.started and self._ready is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Cut off the oldest connections without a key where there are too many; whether to stop."""
+        if len(self.server_state.connections) > MOST_KEYLESS:
+            since = {
+                each: each.keyless_since
+                for each in self.server_state.connections
+                if isinstance(each, _TimedHttpProtocol) and each.keyless_since is not None
+            }
+            oldest = sorted(since, key=since.__getitem__)[: max(0, len(since) - MOST_KEYLESS)]
+            for each in oldest:
+                if self._loop.time() - since[each] >= SHOW_KEY:
+                    each.transport.abort()
+        return await super().on_tick(counter)
 
     def end(self) -> None:
         """Stop as after a signal, from any thread."""
@@ -174,9 +203,11 @@ class _TimedHttpProtocol(HttpToolsProtocol):
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._arriving = self._in_head = False
         self._head = 0
+        self.keyless_since: float | None = None  # by the loop's clock; None while the last request has a valid key
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.keyless_since = self.loop.time()
         self._start("request", SECONDS, transport.close)
 
     def data_received(self, data: bytes) -> None:
@@ -212,6 +243,9 @@ class _TimedHttpProtocol(HttpToolsProtocol):
         self._arriving = self._in_head = True
         self._head = 0
         super().on_message_begin()
+        self.scope["outlay.connection"] = self  # type: ignore[typeddict-unknown-key]
+        if self.keyless_since is None:
+            self.keyless_since = self.loop.time()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
