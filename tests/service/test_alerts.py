@@ -1,7 +1,10 @@
 """Warnings before a budget is spent: once for each level and budget, signed, sent again until they are received."""
 
+import asyncio
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -97,11 +100,30 @@ def test_each_level_of_each_budget_is_warned_of_once(
     assert {name for name, _ in receiver.received[4:6]} == {name for name, _ in receiver.received[2:4]}
 
 
+def test_the_service_ends_while_a_receiver_does_not_answer_and_says_it_after_the_next_start(
+    store: str, receiver: Receiver
+) -> None:
+    warnings = {"warn_at": (0.5, 0.8, 0.9), "webhook_secret": "hush"}
+    with Campaign.open(store, "spring") as campaign:
+        pull = campaign.ask()
+        assert pull is not None
+        pull.tell(cost=9.5, reward=1)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        with calling(store, webhook=f"http://127.0.0.1:{deaf.getsockname()[1]}/", **warnings):
+            unanswered, _ = deaf.accept()
+            began = time.monotonic()
+        assert time.monotonic() - began < alerts.TIMEOUT
+        unanswered.close()
+    with calling(store, webhook=receiver.address, **warnings):
+        receiver.wait(4)  # the first is answered 500
+    assert {said["level"] for _, said in receiver.received} == {0.5, 0.8, 0.9}
+
+
 def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
     elsewhere = Receiver(failures=1, status=302, Location=receiver.address)
     try:
         with pytest.raises(OSError, match="answered 302"):
-            post(elsewhere.address, "hush", "1", b"{}")
+            asyncio.run(post(elsewhere.address, "hush", "1", b"{}"))
     finally:
         elsewhere.close()
     assert receiver.received == []

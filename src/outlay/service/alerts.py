@@ -2,7 +2,7 @@
 
 A warning's id follows from the campaign, its budget, its window and the level. So it is the same when it is sent again,
 by another replica, or after a restart, and a receiver drops repeats by it; another budget, or the budget of another
-day, is another warning.
+day, is another warning. What was not received when the service stops is made and sent again after the next start.
 """
 
 import asyncio
@@ -10,11 +10,8 @@ import hashlib
 import hmac
 import logging
 import time
-import urllib.request
 from contextlib import suppress
-from http.client import HTTPException
-from typing import Any
-from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
 from outlay.campaign.records import Status
 from outlay.errors import StoreError
@@ -25,6 +22,7 @@ EVERY = 5.0  # seconds between two looks at the campaigns
 FIRST, LONGEST = 1.0, 300.0  # seconds before a warning is sent again: twice as long each time
 MOST = 10_000  # warnings that are remembered
 TIMEOUT = 10.0  # seconds for the receiver to answer
+AT_ONCE = 8  # warnings that are sent at the same time
 
 _log = logging.getLogger("outlay.service")
 
@@ -35,7 +33,8 @@ class BudgetAlerts:
     def __init__(self, campaigns: OpenCampaigns) -> None:
         self._campaigns, self._settings = campaigns, campaigns.settings
         self._known: dict[str, None] = {}  # ids of warnings that were made
-        self._waiting: dict[str, tuple[float, float, bytes]] = {}  # by id: when to send it, the pause after that, what
+        self._sending: set[asyncio.Task[None]] = set()
+        self._few = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
         """Look every few seconds until the service stops."""
@@ -45,10 +44,10 @@ class BudgetAlerts:
                     self._look(status)
             except StoreError as error:
                 _log.warning("campaigns cannot be read for their warnings: %s", error)
-            for name in [name for name, (due, _, _) in self._waiting.items() if due <= time.monotonic()]:
-                await self._send(name)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._campaigns.stopping.wait(), EVERY)
+        for task in self._sending:
+            task.cancel()
 
     def _look(self, status: Status) -> None:
         for level in self._settings.warn_at:
@@ -63,17 +62,22 @@ class BudgetAlerts:
                 said["window"] = status.window
             _log.warning("a budget is nearly spent", extra={"said": said})
             if self._settings.webhook is not None:
-                self._waiting[name] = 0.0, FIRST, encode(said)
+                task = asyncio.create_task(self._send(self._settings.webhook, name, encode(said)))
+                self._sending.add(task)
+                task.add_done_callback(self._sending.discard)
 
-    async def _send(self, name: str) -> None:
-        _, pause, body = self._waiting.pop(name)
-        post_once = asyncio.to_thread(post, str(self._settings.webhook), self._settings.webhook_secret, name, body)
-        try:
-            # A receiver that answers a byte at a time would never run into the socket's timeout.
-            await asyncio.wait_for(post_once, TIMEOUT)
-        except (OSError, HTTPException, ValueError) as error:  # ValueError: not a valid host name
-            _log.warning("warning %s was not received: %s", name, error)
-            self._waiting[name] = time.monotonic() + pause, min(LONGEST, 2 * pause), body
+    async def _send(self, url: str, name: str, body: bytes) -> None:
+        """Send a warning until it is received."""
+        pause = FIRST
+        while True:
+            try:
+                async with self._few, asyncio.timeout(TIMEOUT):
+                    return await post(url, self._settings.webhook_secret, name, body)
+            except (OSError, ValueError) as error:  # ValueError: not a valid host name
+                why = str(error) or f"no answer within {TIMEOUT:g} s"
+                _log.warning("warning %s was not received: %s", name, why)
+            await asyncio.sleep(pause)
+            pause = min(LONGEST, 2 * pause)
 
 
 def warning_id(status: Status, level: float) -> str:
@@ -92,28 +96,28 @@ def signature(secret: str, at: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect counts as not received."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
-
-
-def post(url: str, secret: str, name: str, body: bytes) -> None:
-    """Send a warning; OSError if the answer is not 2xx."""
+async def post(url: str, secret: str, name: str, body: bytes) -> None:
+    """Send a warning; OSError if the answer is not 2xx, a redirect included."""
+    to = urlsplit(url)
+    tls = to.scheme == "https"
     at = str(int(time.time()))
-    headers = {
-        "Content-Type": "application/json",
-        "User-Agent": "outlay",
-        "X-Outlay-Warning": name,
-        "X-Outlay-Time": at,
-        "X-Outlay-Signature": signature(secret, at, body),
-    }
+    head = (
+        f"POST {to.path or '/'}{'?' * bool(to.query)}{to.query} HTTP/1.1",
+        f"Host: {to.netloc.rpartition('@')[2].encode('idna').decode()}",
+        "Connection: close",
+        "User-Agent: outlay",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        f"X-Outlay-Warning: {name}",
+        f"X-Outlay-Time: {at}",
+        f"X-Outlay-Signature: {signature(secret, at, body)}",
+        "\r\n",
+    )
+    reader, writer = await asyncio.open_connection(to.hostname, to.port or (443 if tls else 80), ssl=tls or None)
     try:
-        _opener.open(urllib.request.Request(url, body, headers), timeout=TIMEOUT).close()  # noqa: S310 (the operator's)
-    except HTTPError as error:
-        error.close()
-        raise OSError(f"the receiver answered {error.code}") from None
+        writer.write("\r\n".join(head).encode("ascii") + body)
+        status = (await reader.readline()).split()[1:2]
+    finally:
+        writer.transport.abort()
+    if not status or not status[0].startswith(b"2"):
+        raise OSError(f"the receiver answered {status[0].decode('latin-1')[:20] if status else 'nothing'}")

@@ -29,7 +29,7 @@ MOST_HEAD = 1 << 16  # bytes of a request line and its headers
 MOST_KEYLESS = 500  # connections on which no valid key was shown; beyond, the oldest are cut off
 SHOW_KEY = 1.0  # seconds that each of them has at least
 MOST_FILES = 65_536  # that may be open, connections among them, where the system allows so many
-PATIENCE = 30  # seconds for open requests when the service stops
+PATIENCE = 25  # seconds for open requests when the service stops: it ends within 30
 
 _log = logging.getLogger("outlay.service")
 
