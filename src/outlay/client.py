@@ -16,10 +16,11 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from io import FileIO
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 from urllib.parse import quote
 
 import httpx2
@@ -27,12 +28,14 @@ import msgspec
 from msgspec import convert
 
 from outlay import errors
-from outlay.campaign.ledger.events import Amount
+from outlay.campaign.ledger.events import DEFAULT, Amount
+from outlay.campaign.ledger.money import decimal_of
 from outlay.campaign.ledger.state import PullPhase
-from outlay.campaign.ledger.validation import label
+from outlay.campaign.ledger.validation import MOST_REWARD, label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, number_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
-from outlay.campaign.settings import checked_reward
+from outlay.campaign.settings import checked_reward, triples
+from outlay.checks import checked_path, writing
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
 from outlay.sansio import Steps, as_async, sync
 
@@ -46,6 +49,7 @@ FIRST, LONGEST = 0.1, 10.0  # seconds of a pause before a request is sent again,
 BUSY = (502, 503, 504)
 OUTAGE = 5.0  # seconds for which a service that could not be reached is not tried again for a tell that may wait
 AT_ONCE = 500  # tells of a spool that are delivered in one request
+MOST_MONEY = 9 * 10**33  # nearly 2**53 of the largest unit
 
 _log = logging.getLogger("outlay.client")
 
@@ -72,6 +76,7 @@ class _Base(Generic[H]):
         self._address, self._retry_for, self._timeout = address.rstrip("/"), retry_for, timeout
         self._spool = None if spool is None else Spool(spool)
         self._down_until = 0.0
+        self._negative_costs = True  # unless this client has opened the campaign, and knows better
         key = key or os.environ.get("OUTLAY_KEY")
         settings = {
             "base_url": self._address,
@@ -96,6 +101,13 @@ class _Base(Generic[H]):
         receipt = convert((yield from self._post("tell", **tell)), Receipt)
         settled(pull)
         return receipt
+
+    def _outcome(self, owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:
+        """A tell as it is sent; True and False count as 1 and 0."""
+        paid = _paid(owner, cost)
+        if paid < 0 and not self._negative_costs:
+            raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
+        return {"pull": number_of(owner, pull), "cost": str(paid), "reward": _earned(owner, reward)}
 
     def _send(
         self, method: str, path: str, body: Any = None, query: Json | None = None, seconds: float = 0.0
@@ -184,7 +196,9 @@ class Client(_Base[ClientPull]):
         """Open the campaign on these terms, or find that it is there on the same; as `Campaign(…)`."""
         given = {name: _money(most) for name, most in arms.items()} if isinstance(arms, Mapping) else list(arms)
         body = {"name": self.campaign, "arms": given, "budget": _money(budget), "policy": policy, **terms}
-        return convert((yield from self._send("POST", "/v1/campaigns", body)), Status)
+        found = convert((yield from self._send("POST", "/v1/campaigns", body)), Status)
+        self._negative_costs = terms.get("negative_costs", DEFAULT.negative_costs)
+        return found
 
     @sync
     def ask(
@@ -234,7 +248,7 @@ class Client(_Base[ClientPull]):
 
         Where there is a spool and the service cannot be reached, the tell is kept there, to be delivered later.
         """
-        tell = _outcome("tell", pull, cost, reward)
+        tell = self._outcome("tell", pull, cost, reward)
         if self._spool is None:
             return (yield from self._tell(pull, tell))
         if time.monotonic() >= self._down_until:
@@ -247,20 +261,20 @@ class Client(_Base[ClientPull]):
                 self._down_until = time.monotonic() + OUTAGE
         self._spool.add({"campaign": self.campaign, **tell})
         settled(pull)
-        arm = pull.arm if isinstance(pull, Pull) else ""
-        return Receipt(tell["pull"], arm, float(cost), tell["reward"], duplicate=False, late=False, overrun=False)
+        arm, cost = pull.arm if isinstance(pull, Pull) else "", float(tell["cost"])
+        return Receipt(tell["pull"], arm, cost, tell["reward"], duplicate=False, late=False, overrun=False)
 
     @sync
     def tell_many(self, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Steps[list[Receipt]]:
         """Record many outcomes, each (pull, cost, reward); as `Campaign.tell_many`."""
-        outcomes = list(outcomes)
-        tells = [_outcome("tell_many", *each) for each in outcomes]
+        rows = list(triples("tell_many", "outcomes", outcomes))
+        tells = [self._outcome("tell_many", *row) for row in rows]
         path = path_of(self.campaign, "tell")
         results = (yield from self._send("POST", path, tells))["results"] if tells else []
         for each in results:
             if "problem" in each:
                 raise _error(each["problem"], self.campaign)
-        for pull, _, _ in outcomes:
+        for pull, _, _ in rows:
             settled(pull)
         return convert([each["receipt"] for each in results], list[Receipt])
 
@@ -294,7 +308,7 @@ class Client(_Base[ClientPull]):
         self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
     ) -> Steps[Receipt]:
         """Correct what was told, on the record; as `Campaign.amend`."""
-        number, earned = number_of("amend", pull), None if reward is None else checked_reward("amend", reward)
+        number, earned = number_of("amend", pull), None if reward is None else _earned("amend", reward)
         said = yield from self._post("pulls", number, "amend", cost=_money(cost), reward=earned, reason=reason)
         return convert(said, Receipt)
 
@@ -361,7 +375,8 @@ class Client(_Base[ClientPull]):
     @sync
     def warm_start(self, samples: Iterable[tuple[str, Amount, float]], key: str | None = None) -> Steps[int]:
         """Let the policy learn from samples made elsewhere; as `Campaign.warm_start`. Return how many were learned."""
-        rows = [(arm, _money(cost), checked_reward("warm_start", reward)) for arm, cost, reward in samples]
+        given = triples("warm_start", "samples", samples)
+        rows = [(arm, _paid("warm_start", cost), _earned("warm_start", reward)) for arm, cost, reward in given]
         key = key or uuid.uuid4().hex
         learned = 0
         for start in range(0, len(rows), SAMPLES):
@@ -476,9 +491,9 @@ class Spool:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._path, self._lock = Path(path), threading.Lock()
+        self._path, self._lock = checked_path("Spool", path), threading.Lock()
         try:
-            self._file = self._path.open("a+b")
+            self._file = self._path.open("a+b", buffering=0)  # what could not be written is not tried again behind us
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
@@ -497,7 +512,8 @@ class Spool:
     def add(self, tell: Json) -> None:
         """Keep a tell; it is on disk when this returns."""
         with self._lock:
-            _append(self._file, [tell])
+            with writing(self._path):
+                _append(self._file, [tell])
             self.waiting.append(tell)
 
     def delivered(self, tells: list[Json], results: list[Json]) -> None:
@@ -507,25 +523,32 @@ class Spool:
         if refused:
             name = self._path.with_name(f"{self._path.name}.refused")
             _log.error("%d tells from the spool were refused: see %s", len(refused), name)
-            with name.open("ab") as file:
+            with writing(name), name.open("ab", buffering=0) as file:
                 _append(file, refused)
         told = {id(tell) for tell in tells}
         with self._lock:
             self.waiting = [tell for tell in self.waiting if id(tell) not in told]
             if not self.waiting:  # to be told again is harmless, so the file need not shrink line by line
-                self._file.truncate(0)
-                _append(self._file, [])
+                with writing(self._path):
+                    self._file.truncate(0)
+                    _append(self._file, [])
 
     def close(self) -> None:
         """Let the file go; what waits is delivered by the next who opens it."""
         self._file.close()
 
 
-def _append(file: BinaryIO, rows: list[Json]) -> None:
-    """Write a row per line; they are on disk when this returns."""
-    file.write(msgspec.json.Encoder(enc_hook=_plain).encode_lines(rows))
-    file.flush()
-    os.fsync(file.fileno())
+def _append(file: FileIO, rows: list[Json]) -> None:
+    """Write a row per line, all or none; they are on disk when this returns."""
+    lines, end = memoryview(msgspec.json.Encoder(enc_hook=_plain).encode_lines(rows)), file.seek(0, os.SEEK_END)
+    try:
+        while lines:
+            lines = lines[file.write(lines) :]
+        os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            file.truncate(end)
+        raise
 
 
 def path_of(campaign: str, *parts: object) -> str:
@@ -542,9 +565,18 @@ def _asked(key: str | None, ttl: float | None, tags: Iterable[str], metadata: Ma
     return {"key": key or uuid.uuid4().hex, "ttl": ttl, "tags": list(tags), "metadata": known}
 
 
-def _outcome(owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:
-    """A tell as it is sent; True and False count as 1 and 0."""
-    return {"pull": number_of(owner, pull), "cost": _money(cost), "reward": checked_reward(owner, reward)}
+def _earned(owner: str, reward: float) -> float:
+    earned = checked_reward(owner, reward)
+    if abs(earned) > MOST_REWARD:
+        raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
+    return earned
+
+
+def _paid(owner: str, cost: Amount) -> Decimal:
+    paid = decimal_of(cost)
+    if paid is None or paid.copy_abs() > MOST_MONEY:
+        raise BadParameter(owner, "cost", f"a finite number from -{MOST_MONEY:.0e} to {MOST_MONEY:.0e}", cost)
+    return paid
 
 
 def _money(value: object) -> object:
@@ -563,7 +595,7 @@ def _plain(value: object) -> int | float:
         return int(value)
     if hasattr(value, "__float__"):
         return float(value)
-    raise TypeError(f"{value!r} cannot be sent")
+    raise BadParameter("a request", "each value", "a number, text, or a list or mapping of these", value)
 
 
 def _problem(answer: httpx2.Response) -> Json:

@@ -1,20 +1,26 @@
 """Clients against the real server: the verbs of a campaign, lost connections, an outage that a spool bridges."""
 
 import asyncio
+import inspect
 import json
+import math
+import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import httpx2
+import numpy as np
 import pytest
 
 from outlay import AsyncClient, Campaign, Client
 from outlay import client as clients
 from outlay.campaign import verify
 from outlay.campaign.ledger.events import Amount
+from outlay.campaign.records import Receipt
 from outlay.client import Spool
 from outlay.errors import (
     BadFile,
@@ -29,6 +35,8 @@ from outlay.errors import (
 from outlay.service.auth import KeyStore
 from tests.client.conftest import asked
 from tests.service.conftest import POLICY, running
+
+NOBODY = "http://127.0.0.1:1"  # nobody listens there
 
 
 @pytest.fixture
@@ -113,7 +121,7 @@ def test_the_same_for_asyncio(address: str, store: str) -> None:
 @pytest.mark.parametrize("reward", [float("nan"), float("inf")])
 def test_a_reward_that_is_no_number_is_not_sent(reward: float) -> None:
     """JSON has no such number, and null in its place leaves a reward as it is."""
-    with Client("http://127.0.0.1:1", "spring", retry_for=0) as client:
+    with Client(NOBODY, "spring", retry_for=0) as client:
         calls: dict[str, Callable[[], object]] = {
             "amend": lambda: client.amend(2, cost=1, reward=reward),
             "tell": lambda: client.tell(2, cost=1, reward=reward),
@@ -172,6 +180,76 @@ def test_a_spool_bridges_an_outage(store: str, tmp_path: Path, monkeypatch) -> N
     assert path.read_bytes() == b""
     refused = [json.loads(line) for line in path.with_name("tells.refused").read_text().splitlines()]
     assert sorted(each["problem"]["code"] for each in refused) == ["bad_request", "conflict", "no_campaign"]
+
+
+def test_a_spool_keeps_what_can_be_delivered_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "tells"
+    with Client(NOBODY, "spring", retry_for=0, spool=path) as client:
+        no_money: list[Any] = [np.nan, np.inf, Decimal("NaN"), Decimal("sNaN"), 10**400, "abc", "1", None, True, [1]]
+        for cost in no_money:
+            with pytest.raises(BadParameter, match=r"^cost of tell must be a finite number from -9e"):
+                client.tell(2, cost, 1)
+        no_rewards: list[Any] = ["x", np.nan, 1e101]
+        for reward in no_rewards:
+            with pytest.raises(BadParameter, match=r"^reward of tell must be "):
+                client.tell(2, 1, reward)
+        assert path.read_bytes() == b""
+        amounts: list[Any] = [np.int64(3), np.float32(0.5), Decimal("0.10"), 0.1, 7, -1]
+        assert [client.tell(2, cost, cost).cost for cost in amounts] == [3.0, 0.5, 0.1, 0.1, 7.0, -1.0]
+        kept = [json.loads(line)["cost"] for line in path.read_text().splitlines()]
+        assert kept == ["3", "0.5", "0.10", "0.1", "7", "-1"]
+
+
+def test_who_opened_the_campaign_knows_that_it_has_no_refunds(address: str, tmp_path: Path) -> None:
+    path = tmp_path / "tells"
+    with Client(address, "new", spool=path) as client:
+        client.create(["a"], 10, negative_costs=False)
+        pull = asked(client)
+        client._down_until = math.inf
+        with pytest.raises(BadParameter, match=r"^cost of tell must be ≥ 0 in this campaign; got -1$"):
+            client.tell(pull, -1, 1)
+    with Client(address, "new", spool=path) as client:  # it does not know
+        client._down_until = math.inf
+        client.tell(pull, -1, 1)
+        assert client.deliver() == 1
+    assert "≥ 0" in json.loads(path.with_name("tells.refused").read_text())["problem"]["detail"]
+
+
+def test_a_full_disk_loses_no_tell_that_was_acknowledged(tmp_path: Path) -> None:
+    path, (soft, hard) = tmp_path / "tells", resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Client(NOBODY, "spring", retry_for=0, spool=path) as client:
+        client.tell(1, 1, 1)
+        before = path.read_bytes()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))  # in the middle of a line
+        try:
+            with pytest.raises(BadFile, match=r"^cannot write .*tells: File too large$"):
+                client.tell(2, 1, 1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert path.read_bytes() == before
+        client.tell(3, 1, 1)
+    with Client(NOBODY, "spring", spool=path) as client:
+        assert client._spool is not None
+        assert [tell["pull"] for tell in client._spool.waiting] == [1, 3]
+
+
+def test_rows_that_are_no_outcomes() -> None:
+    with Client(NOBODY, "spring", retry_for=0) as client:
+        calls: dict[str, Callable[[Any], object]] = {
+            "outcomes of tell_many": client.tell_many,
+            "samples of warm_start": client.warm_start,
+        }
+        for which, call in calls.items():
+            for rows in ([(1, 2)], 3, [3]):
+                with pytest.raises(BadParameter, match=f"^{which} must be rows of .arm or pull, cost, reward"):
+                    call(rows)
+
+
+def test_signatures_are_those_of_the_caller() -> None:
+    for verb in (Client.tell, AsyncClient.tell):
+        signature = inspect.signature(verb)
+        assert [*signature.parameters] == ["self", "pull", "cost", "reward"]
+        assert signature.return_annotation is Receipt
 
 
 def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,13 +329,14 @@ def _plain(value: Any, keys_left: list[int], depth: int = 1) -> Any:
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
     """The rows, each of three values; BadParameter where they are not."""
+    allowed = "rows of (arm or pull, cost, reward)"
     if not isinstance(rows, Iterable):
-        raise BadParameter(owner, name, "many of three values each: arm or pull, cost, reward", rows)
+        raise BadParameter(owner, name, allowed, rows)
     for row in rows:
         try:
             one, two, three = row
         except (TypeError, ValueError):
-            raise BadParameter("Campaign", "a sample", "three values: arm or pull, cost, reward", row) from None
+            raise BadParameter(owner, name, allowed, row) from None
         yield one, two, three
 
 

@@ -52,7 +52,7 @@ class Unit(NamedTuple):
         >>> Unit.named("0.01").measured("tell", "cost", 0.0049)
         (1, True)
         """
-        exact = _decimal(value)
+        exact = decimal_of(value)
         if exact is None:
             raise BadParameter(owner, name, "a finite number", value)
         if not exact:
@@ -98,7 +98,7 @@ class Unit(NamedTuple):
         return units
 
 
-def _decimal(value: object) -> Decimal | None:
+def decimal_of(value: object) -> Decimal | None:
     """A number as an exact decimal; None for what is not a finite number."""
     if isinstance(value, (bool, np.bool_)):
         return None
