@@ -1,6 +1,7 @@
 """Advice as a whole: what to run, the same from the same seed, in JSON, in notebooks, as a page."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ import pytest
 import outlay
 from outlay import policies
 from outlay.advice import Advice
-from outlay.advice.answer import answer, call
+from outlay.advice.advice_page import rate_dots
+from outlay.advice.answer import answer, arms_table, call, campaign_code
 from outlay.errors import BadParameter
 
 from .reading import advise, kinds
@@ -93,7 +95,7 @@ def test_saved_as_a_page(found, log, tmp_path, monkeypatch):
     advice = advise(Path.cwd() / "calls.csv", 1e6, cost="usd", reward="solved", rehearse=False)
     page = advice.save("page.html").read_text(encoding="utf-8")
     assert str(tmp_path) not in page
-    assert "How to spend 1,000,000 of usd, by calls.csv" in page
+    assert "How to spend a budget of 1,000,000, by calls.csv" in page
     assert "solved per 1,000 of usd" in page
     for word in ("ruled out", "held out", "tail", "interval"):
         assert f"<dt>{word}</dt>" in page or f">{word}<" in page
@@ -106,3 +108,39 @@ def test_figures(found, close, stand_in):
     with pytest.raises(BadParameter, match=r"^advice of hull_figure must be one with requests"):
         found.hull_figure()
     assert advise(close, 1000).rewards_figure().axes
+
+
+def test_an_arm_of_three_rows_is_named_first_and_ranked_nowhere(log, stand_in):
+    """Its rate is the highest: by three rows, which nobody should bet on."""
+    few = pd.DataFrame({"arm": "podcast", "cost": [30.0, 31.0, 29.0], "reward": [115.0, 118.0, 112.0]})
+    found = advise(pd.concat([log, few]), 1000, runs=30)
+    verdicts = {arm.name: arm.verdict for arm in found.arms}
+    assert verdicts == {"good": "best so far", "fair": "ruled out", "poor": "ruled out", "podcast": "too few rows"}
+    assert found.answer[0] == (
+        "Too few rows to be ranked: podcast (3 rows). 17 more pulls, for about 510 (51% of the budget), would bring it "
+        "to 20 rows; the campaign tries it."
+    )
+    assert found.answer[1].startswith("good has the best rate so far: 0.7")
+    assert not any("podcast" in sentence for sentence in found.answer[1:])
+    assert found.rehearsal.best == "good"
+    assert len(found.rehearsal.candidates[4].policy.var_cost) == 3
+    assert found.remaining == ["good", "podcast"]
+    assert arms_table(found).rows[-1][0] == "podcast"
+    assert [dot.label for dot in rate_dots(found).dots] == ["good", "fair", "poor"]
+    served = advise(pd.concat([log, few]), 1000, requests=900, rehearse=False)
+    assert served.answer[0] == found.answer[0]
+    assert "podcast" in served.remaining
+    assert "podcast" not in served.serving.remaining
+    alone = advise(few, 1000, rehearse=False)
+    assert alone.best.name == "podcast"
+    assert alone.answer[0].startswith("No arm has 20 rows, so what follows is little more than a guess: 17 more pulls")
+
+
+@pytest.mark.parametrize("requests", [None, 30])
+def test_no_line_of_code_is_too_long_for_a_terminal(requests):
+    names = [f"a model with a long name, number {number}" for number in range(20)]
+    code = campaign_code(names, 10.0, policies.UCBB1([1.0 / 3] * 20, 0.5, 0.1), requests)
+    assert max(map(len, code.splitlines())) < 80
+    scope: dict[str, Any] = {}
+    exec(code.partition("while")[0], scope)
+    assert [arm.name for arm in scope["campaign"].status().arms] == names

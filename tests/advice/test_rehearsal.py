@@ -31,7 +31,7 @@ def test_the_default_unless_another_clearly_earned_more(close, stand_in):
 def test_a_guarantee(close, stand_in):
     found = advise(close, 1000, guarantee=True, reward_bound=3.0)
     assert found.policy == policies.Frugal(reward_bound=3.0)
-    assert "policy=policies.Frugal(reward_bound=3.0))" in found.code
+    assert "policy=policies.Frugal(reward_bound=3.0)" in found.code
     refunds = close.assign(cost=np.where(close.index == 5, -1.0, close["cost"]))
     assert type(advise(refunds, 1000, guarantee=True).policy) is policies.BernsteinRate
 

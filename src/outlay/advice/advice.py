@@ -12,7 +12,7 @@ from outlay.advice.comparison import PAIRS
 from outlay.advice.findings import Advice, Caution
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving, rehearsed, serve
-from outlay.advice.summary import FREE, OUT, TIME, Tallies, tally
+from outlay.advice.summary import FREE, OUT, TIME, UNRANKED, Tallies, tally
 from outlay.checks import real, whole
 from outlay.errors import BadFile, BadParameter, require
 from outlay.logs import LogColumns, MoreColumns, Source, name_of, stretches
@@ -123,7 +123,8 @@ def advise(
             serving = serve(judged.priced, judged.ground.groups, judged.ground.bins, shared, budget, requests, seed)
         if rehearse:
             serving = rehearsed(serving, rows_of, budget, runs=runs, seed=seed, workers=workers)
-        policy, names = Ration(), serving.remaining
+        policy = Ration()
+        names = serving.remaining + [found.name for found in arms if found.verdict == UNRANKED]
         reason = "it shares the budget out among the requests and learns on the way which arms to mix"
     minded = _notes(tallies, rows_of, budget, played, serving)
     return Advice(
@@ -147,7 +148,7 @@ def advise(
 
 
 def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:
-    """The rows that are drawn from, of the arms that can be played: those with a mean cost above 0.
+    """The rows that are drawn from, of the arms that can be played: those that were compared.
 
     Where every arm has each instance once, row i of every arm is about instance i, so that all policies meet the same
     instances in run i.

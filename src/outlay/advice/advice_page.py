@@ -17,7 +17,7 @@ from outlay.advice import answer
 from outlay.advice.findings import Advice
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import MAYBE, SURE, Serving
-from outlay.advice.summary import BEST, DOUBTFUL, FREE, OPEN, OUT
+from outlay.advice.summary import BEST, DOUBTFUL, FREE, OPEN, OUT, UNRANKED
 from outlay.checks import check_writable, checked_path, made, writing
 from outlay.errors import BadParameter
 from outlay.report.page import PageFigure, render
@@ -103,9 +103,9 @@ def _dots(name: str, title: str, words: str, chart: "Dots") -> PageFigure:
 
 
 def title(advice: Advice) -> str:
-    """The budget with its unit, the requests, and the name of the log without the folders it is in."""
+    """The budget, the requests, and the name of the log without the folders it is in."""
     requests = "" if advice.serving is None else f" on {counted(advice.serving.requests, 'request')}"
-    return f"How to spend {number(advice.budget)} of {advice.cost_name}{requests}, by {Path(advice.log).name}"
+    return f"How to spend a budget of {number(advice.budget)}{requests}, by {Path(advice.log).name}"
 
 
 def settings(advice: Advice) -> dict[str, str]:
@@ -146,7 +146,8 @@ class Dots(NamedTuple):
 
 def rate_dots(advice: Advice) -> Dots:
     """The arms' rates with their intervals, the best first; an interval may extend beyond the view."""
-    ranked = sorted((arm for arm in advice.arms if arm.verdict != FREE), key=lambda arm: -(arm.rate or 0.0))
+    shown = [arm for arm in advice.arms if arm.verdict not in (FREE, UNRANKED)]
+    ranked = sorted(shown, key=lambda arm: -(arm.rate or 0.0))
     cost = answer.per(advice)
     dots = [
         Dot(shortened(arm.name), (arm.rate or 0.0) * cost, low * cost, high * cost, arm.verdict)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.cautions import FEW, doubts
 from outlay.advice.comparison import MANY, PAIRS, TIMES
-from outlay.advice.findings import Advice, ComparisonTerms
+from outlay.advice.findings import Advice, ArmAdvice, ComparisonTerms
 from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
 from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
-from outlay.advice.summary import OPEN, OUT
+from outlay.advice.summary import FREE, OPEN, OUT, RANKED, UNRANKED
 from outlay.parameters import is_record, signature_of
 from outlay.policies import RoundRobin
 from outlay.policies.protocol import Policy, as_data, is_policy
 from outlay.tables import Table
-from outlay.text import ANY, capital, counted, listed, measured, number, span
+from outlay.text import ANY, capital, counted, listed, measured, number, percent, span
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,16 +28,37 @@ _FEW = 4
 _SMALL = 0.1
 _LOOP = (
     "while (pull := campaign.ask()) is not None:",
-    "    campaign.tell(pull, cost=..., reward=...)  # use pull.arm, and say what it cost and earned",
+    "    # use pull.arm, and say what it cost and earned",
+    "    campaign.tell(pull, cost=..., reward=...)",
 )
+_WIDEST = 79  # columns of code
 
 
 def answer(advice: Advice) -> list[str]:
-    """The best arm and what it would bring, which arms are out, what to run and what that would bring; or the mix."""
+    """The best arm and what it would bring, which arms are out, what to run and what that would bring; or the mix.
+
+    Before all that, of which arms too little is known.
+    """
     if advice.serving is not None:
-        return _with_requests(advice, advice.serving)
+        return _unranked(advice) + _with_requests(advice, advice.serving)
     by_rate = [*_best(advice), *_brings(advice), *_others(advice), *_merit(advice.terms), *_run(advice)]
-    return by_rate + _question(advice)
+    return _unranked(advice) + by_rate + _question(advice)
+
+
+def _unranked(advice: Advice) -> list[str]:
+    """The arms with too few rows to be ranked, and what more rows would cost."""
+    priced = [arm for arm in advice.arms if arm.verdict != FREE]
+    few = [arm for arm in priced if arm.rows < RANKED]
+    if not few:
+        return []
+    cost = sum((RANKED - arm.rows) * arm.belief.mean_cost for arm in few)
+    pulls = counted(sum(RANKED - arm.rows for arm in few), "more pull")
+    money = f"{pulls}, for about {number(cost)} ({percent(cost / advice.budget)} of the budget), would bring"
+    if len(few) == len(priced):
+        return [f"No arm has {RANKED} rows, so what follows is little more than a guess: {money} all to that."]
+    named = listed([f"{arm.name} ({counted(arm.rows, 'row')})" for arm in few], 8)
+    each = "it" if len(few) == 1 else "each"
+    return [f"Too few rows to be ranked: {named}. {money} {each} to {RANKED} rows; the campaign tries {each}."]
 
 
 def _best(advice: Advice) -> list[str]:
@@ -62,8 +83,8 @@ def _best(advice: Advice) -> list[str]:
 def _readings(advice: Advice) -> str:
     """Which answer is which, where arms were used at different times."""
     best, cost = advice.best.name, per(advice)
-    rates = {arm.name: arm.rate * cost for arm in advice.arms if arm.rate is not None}
-    lately = {arm.name: arm.latest.rate * cost for arm in advice.arms if arm.latest is not None}
+    rates = {arm.name: arm.rate * cost for arm in _ranked(advice) if arm.rate is not None}
+    lately = {arm.name: arm.latest.rate * cost for arm in _ranked(advice) if arm.latest is not None}
     whole = max(rates, key=rates.__getitem__)
     said = f"Over the whole log {'it also' if whole == best else whole} has the highest rate ({number(rates[whole])})"
     if lately:
@@ -165,9 +186,8 @@ def _run(advice: Advice) -> list[str]:
 
 def _question(advice: Advice) -> list[str]:
     """The question to ask where money alone speaks for the cheapest arm, though others earn far more per pull."""
-    priced = [arm for arm in advice.arms if arm.rate is not None]
-    most = max(priced, key=lambda arm: arm.belief.mean_reward)
-    cheapest = min(priced, key=lambda arm: arm.belief.mean_cost)
+    most = max(_ranked(advice), key=lambda arm: arm.belief.mean_reward)
+    cheapest = min(_ranked(advice), key=lambda arm: arm.belief.mean_cost)
     best = advice.best
     if best != cheapest or not best.belief.mean_reward < FAR * most.belief.mean_reward:
         return []
@@ -203,8 +223,9 @@ def _with_requests(advice: Advice, serving: Serving) -> list[str]:
         scale = f" with {serving.rehearsed_requests:,} requests" * (serving.rehearsed_requests < serving.requests)
         earned = f"{first.label} earned {measured(first.reward, first.stderr)}{share}"
         said.append(f"Rehearsed from scratch{scale}, {earned}{f'; {listed(rest)}' if rest else ''}.")
-    left = counted(len(serving.remaining), "arm")
-    return [*said, f"Run Ration() on {left}, those that are or may be on the hull: {advice.reason}."]
+    left, few = counted(len(advice.remaining), "arm"), len(advice.remaining) > len(serving.remaining)
+    which = "those that are or may be on the hull" + " and those with too few rows" * few
+    return [*said, f"Run Ration() on {left}, {which}: {advice.reason}."]
 
 
 def _parts(mix: Mix, serving: Serving) -> list[tuple[str | None, float]]:
@@ -238,9 +259,13 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.99 or share == 1.0 else f"{share:.1%}"
 
 
+def _ranked(advice: Advice) -> list[ArmAdvice]:
+    return [arm for arm in advice.arms if arm.verdict not in (FREE, UNRANKED)]
+
+
 def per(advice: Advice) -> float:
     """For how much cost all rates are given: 1, 1000 or 1,000,000, so that the largest is not below 0.1."""
-    largest = max((abs(arm.rate) for arm in advice.arms if arm.rate), default=1.0)
+    largest = max((abs(arm.rate) for arm in _ranked(advice) if arm.rate), default=1.0)
     return next((cost for cost in (1.0, 1e3) if not math.isfinite(largest) or largest * cost >= _SMALL), 1e6)
 
 
@@ -282,16 +307,18 @@ def heading(advice: Advice) -> str:
     found = f"{counted(advice.rows, 'row')}, {counted(len(advice.arms), 'arm')}"
     if advice.terms.instance is not None:
         found += f", all on the same {counted(advice.terms.instances, 'instance')} (column {advice.terms.instance})"
-    spend = f"{number(advice.budget)} of {advice.cost_name} to spend"
+    spend = f"a budget of {number(advice.budget)}"
     if advice.serving is not None:
-        spend += f" on {counted(advice.serving.requests, 'request')}"
+        spend += f" for {counted(advice.serving.requests, 'request')}"
+    spend += f", counted in {advice.cost_name}"
     return f"{Path(advice.log).name}: {found}; {spend}"
 
 
 def arms_table(advice: Advice) -> Table:
     """One row of text per arm, the best rate first; of many arms, only the first."""
     headings = ("arm", "rows", "mean cost", "mean reward", "rate", "interval", "corr.", "tail", "verdict")
-    ranked = sorted(advice.arms, key=lambda arm: (math.inf if arm.rate is None else -arm.rate, arm.name))
+    places = {FREE: 2, UNRANKED: 1}
+    ranked = sorted(advice.arms, key=lambda arm: (places.get(arm.verdict, 0), -(arm.rate or 0.0), arm.name))
     cost, rows = per(advice), list[tuple[str, ...]]()
     for arm in ranked[:MOST_ROWS]:
         bounds = "–" if arm.rate is None else span(*(end * cost for end in arm.interval))
@@ -404,13 +431,29 @@ def served_table(serving: Serving) -> Table:
 
 
 def campaign_code(arms: Sequence[str], budget: float, policy: Policy, requests: int | None) -> str:
-    """Three lines that spend the budget, after those that import; with requests the policy is Ration by itself."""
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in arms)
+    """Lines that spend the budget, after those that import; with requests the policy is Ration by itself."""
+    names = [json.dumps(name, ensure_ascii=False) for name in arms]
     if requests is None:
         imports, how = ["import outlay", "from outlay import policies"], f"policy=policies.{call(policy)}"
     else:
         imports, how = ["import outlay"], f"requests={requests}"
-    return "\n".join([*imports, "", f"campaign = outlay.Campaign([{names}], budget={budget!r}, {how})", *_LOOP])
+    opened = [f"campaign = outlay.Campaign([{', '.join(names)}], budget={budget!r}, {how})"]
+    if len(opened[0]) > _WIDEST:
+        listed_names = [*(f"{name}," for name in names[:-1]), f"{names[-1]}],"]
+        listed_names[0] = f"[{listed_names[0]}"
+        arguments = [*_filled(listed_names), f"    budget={budget!r},", *_filled(f"{how},".split(" "))]
+        opened = ["campaign = outlay.Campaign(", *arguments, ")"]
+    return "\n".join([*imports, "", *opened, *_LOOP])
+
+
+def _filled(parts: Sequence[str]) -> list[str]:
+    """An argument in lines, which are not broken within a part."""
+    lines = ["   "]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) > _WIDEST and lines[-1].strip():
+            lines.append("       ")
+        lines[-1] += f" {part}"
+    return lines
 
 
 def call(policy: Policy, brief: bool = False) -> str:

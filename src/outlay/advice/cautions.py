@@ -32,7 +32,9 @@ from outlay.advice.summary import (
     FREE,
     OUT,
     PARTS,
+    RANKED,
     TIME,
+    UNRANKED,
     Floats,
     Interval,
     Tallies,
@@ -82,12 +84,12 @@ class Judged(NamedTuple):
 
     arms: list[ArmAdvice]
     terms: ComparisonTerms
-    priced: list[str]  # the arms with a mean cost above 0, which were compared
+    priced: list[str]  # the arms with a mean cost above 0 and enough rows, which were compared
     ground: Ground
 
 
 def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
-    """Look at each arm, then compare those that cost something, of which there must be one."""
+    """Look at each arm, then compare those that cost something, of which there must be one, and have enough rows."""
     names, found = list(tallies.arms), list(tallies.arms.values())
     beliefs = [tally.belief(arm) for arm, tally in enumerate(found)]
     kept = [tally.sample.rows() for tally in found]
@@ -98,7 +100,8 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     raised = alarms([change for both in changes for change in both])
     drifts = [cost or reward for cost, reward in zip(raised[::2], raised[1::2], strict=True)]
     courses = [course_of(*given) for given in zip(drifts, [own[:TIME] for own in samples], parts, strict=True)]
-    priced = [arm for arm, belief in enumerate(beliefs) if belief.mean_cost > 0.0]
+    costly = [arm for arm, belief in enumerate(beliefs) if belief.mean_cost > 0.0]
+    priced = [arm for arm in costly if beliefs[arm].pulls >= RANKED] or costly
     ground = _ground(tallies, [names[arm] for arm in priced], [samples[arm] for arm in priced], seed)
     ordered = tallies.timed or not (tallies.by_arm or ground.basis == PAIRS)
     if not ordered:  # in the order of instances nothing drifts; in that of arms, time may explain all if any arm does
@@ -131,7 +134,7 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
                 latest=_latest(latest, confidence, *ends) if ordered else None,
                 versus=versus.get(arm),
                 below=[names[priced[k]] for k in below.get(arm, [])],
-                verdict=says.get(arm, FREE),
+                verdict=says.get(arm, UNRANKED if arm in costly else FREE),
                 costs=Interval(float(tally.low[0]), float(tally.high[0])),
                 rewards=Interval(float(tally.low[1]), float(tally.high[1])),
                 zero_costs=tally.zero_costs,
@@ -354,7 +357,7 @@ def _rows(arms: Sequence[ArmAdvice], tallies: Tallies) -> Iterator[Caution]:
         yield Caution("empty cells", f"{share} had an empty cell and were left out: {why}")
     if len(arms) == 1:
         yield Caution("one arm", f"The log has one arm, {arms[0].name}: there is nothing to choose between")
-    if few := [arm for arm in arms if arm.rows < FEW]:
+    if few := [arm for arm in arms if arm.rows < FEW and arm.verdict != UNRANKED]:
         said = listed([f"{arm.name}: {arm.rows}" for arm in few])
         weak = "too few to see a tail, and their intervals lean on it being light"
         truth = "a rehearsal takes these rows for the whole truth"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from outlay.advice.comparison import Merit, Versus
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving
-from outlay.advice.summary import BEST, FREE, OUT, Change, Course, Interval, Tail
+from outlay.advice.summary import BEST, FREE, OUT, UNRANKED, Change, Course, Interval, Tail
 from outlay.beliefs import Belief
 from outlay.errors import BadParameter
 from outlay.policies.protocol import Policy
@@ -43,7 +43,7 @@ class ArmAdvice(NamedTuple):
     latest: Latest | None  # None where it has few rows in the last eighth of the log, or time is not known
     versus: Versus | None  # the difference to the best arm on equal terms; None for that one, and where none is known
     below: list[str]  # the arms that it is below beyond chance
-    verdict: str  # best so far, open, ruled out, behind, free
+    verdict: str  # best so far, open, ruled out, behind, free, too few rows
     costs: Interval  # lowest and highest
     rewards: Interval
     zero_costs: int  # rows
@@ -111,9 +111,12 @@ class Advice(NamedTuple):
 
     @property
     def remaining(self) -> list[str]:
-        """The arms worth a campaign: those that are neither ruled out nor free; with requests, those of the hull."""
+        """The arms worth a campaign: those that are neither ruled out nor free; with requests, those of the hull.
+
+        Arms with too few rows to be ranked are among them.
+        """
         if self.serving is not None:
-            return self.serving.remaining
+            return self.serving.remaining + [arm.name for arm in self.arms if arm.verdict == UNRANKED]
         return [arm.name for arm in self.arms if arm.verdict not in (OUT, FREE)]
 
     @property

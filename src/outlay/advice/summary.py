@@ -15,6 +15,8 @@ from outlay.logs import Stretch
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 BEST, OPEN, OUT, DOUBTFUL, FREE = "best so far", "open", "ruled out", "behind", "free"
+UNRANKED = "too few rows"
+RANKED = 20  # rows of an arm, below which it is not ranked beside arms that have as many
 MOST_ARMS = 1000
 SAMPLE, LARGEST = 50_000, 10_000  # rows kept of an arm: drawn at random, and with the largest costs
 ROOM = 2_000_000  # rows drawn at random of all arms together
