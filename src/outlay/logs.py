@@ -45,7 +45,10 @@ Roles = Callable[[list[str]], dict[str, str]]  # the role of each column that is
 LARGEST = 1e100  # squares of larger numbers leave the range of floating point
 LONGEST = 200  # characters of a name
 _TRUTH = {"true": 1.0, "false": 0.0}
-_CURRENCIES = frozenset("$€£¥")
+_CURRENCIES = "$€£¥"
+_APART = "' \u00a0\u202f"  # beside points and commas, what may part thousands
+_MONEY = re.compile(rf"([+-]?)[{_CURRENCIES}]?[{_APART}]?([+-]?)(\d[\d.,{_APART}]*?)[{_APART}]?[{_CURRENCIES}]?")
+_UNCLEAR = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?!\d)")  # thousands or decimals: 1,234, but not 0.002
 EMPTY = ("", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>")
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(\D|$)")
@@ -63,6 +66,7 @@ class Stretch(NamedTuple):
     times: NDArray[np.float64] | None = None  # where a column of times is wanted
     dates: Mapping[str, NDArray[np.float64]] = _NO_MORE  # of columns that nobody asked for; nan where a cell is no date
     marks: Mapping[str, NDArray[np.float64]] = _NO_MORE  # equal where cells are equal, nan where empty; by column
+    money: tuple[str, ...] = ()  # an example of each column so far whose cells were read as amounts of money
 
 
 class NoColumn(BadFile):
@@ -209,11 +213,11 @@ def _start(path: Path) -> bytes:
 
 def _converted(batches: Batches, columns: LogColumns, where: str, first: int) -> Iterator[Stretch]:
     """Batches of columns, named by their roles, as numbers and names; `first` is the number of the first row."""
-    empty = True
+    empty, amounts = True, {role: Amounts() for role in ("cost", "reward")}
     for batch, done in batches:
         arms, codes = names(batch.column("arm"), f"{columns.arm} of {where}", first)
-        costs = numbers(batch.column("cost"), f"{columns.cost} of {where}", first)
-        rewards = numbers(batch.column("reward"), f"{columns.reward} of {where}", first)
+        costs = numbers(batch.column("cost"), f"{columns.cost} of {where}", first, amounts["cost"])
+        rewards = numbers(batch.column("reward"), f"{columns.reward} of {where}", first, amounts["reward"])
         good = (codes >= 0) & ~np.isnan(costs) & ~np.isnan(rewards)
         when = None
         if "time" in batch.schema.names:
@@ -229,7 +233,8 @@ def _converted(batches: Batches, columns: LogColumns, where: str, first: int) ->
         timely = [] if when is not None else filter(sounds_like_time, others)
         maybe = {name: dates(batch.column(OTHER + name))[good] for name in timely}
         left_out = first + np.flatnonzero(~good)
-        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found)
+        money = [f"{getattr(columns, role)} {own.example}" for role, own in amounts.items() if own.example]
+        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found, tuple(money))
         first, empty = first + len(good), empty and not len(good)
     if empty:
         raise BadFile(f"{where} has no rows")
@@ -393,19 +398,57 @@ def _column(cells: Any, empty: Iterable[bool]) -> Any:
         return pa.array([None if none else str(cell) for cell, none in zip(cells, empty, strict=True)])
 
 
-def numbers(column: ArrowColumn, what: str, first: int) -> NDArray[np.float64]:
+class Amounts:
+    """How a column writes amounts of money, as far as its cells have shown it."""
+
+    def __init__(self) -> None:
+        self.point, self.sign = "", ""  # the decimal mark and the currency, once a cell has shown them
+        self.example = ""  # of a cell that was read as money
+
+    def learn(self, text: str) -> None:
+        """Note what a cell shows; ValueError where others show something else."""
+        for sign in set(text) & set(_CURRENCIES):
+            if self.sign not in ("", sign):
+                raise ValueError(f"amounts in {self.sign}")
+            self.sign = sign
+        marks = [char for char in text if char in ".,"]
+        if not marks or (len(marks) == 1 and _UNCLEAR.search(text)):
+            return
+        point = marks[-1] if marks.count(marks[-1]) == 1 else ".,".strip(marks[-1])  # thousands are parted twice
+        if self.point not in ("", point):
+            raise ValueError(f"decimals with a {'point' if point == ',' else 'comma'}")
+        self.point = point
+
+    def read(self, text: str) -> float:
+        """The amount; ValueError where it is none, or may be two."""
+        found, point = _MONEY.fullmatch(text), self.point or "."
+        unclear = not self.point and self.sign in ("", "€") and _UNCLEAR.search(text)
+        if found is None or unclear or (found[1] and found[2]):
+            raise ValueError(text)
+        whole, _, decimals = found[3].partition(point)
+        parts = re.split(rf"[{_APART}{'.,'.strip(point)}]", whole)
+        if len(parts) > 1 and (len(parts[0]) > 3 or any(len(part) != 3 for part in parts[1:])):
+            raise ValueError(text)
+        value = float(f"{found[1]}{found[2]}{''.join(parts)}.{decimals}")
+        self.example = self.example or f"({_cut(text)} as {value:.15g})"
+        return value
+
+
+def numbers(column: ArrowColumn, what: str, first: int, amounts: Amounts) -> NDArray[np.float64]:
     """The cells as numbers, nan where empty; `first` is the number of the first row."""
     import pyarrow as pa
 
     _check_kind(column, what, "numbers")
     try:
-        found = column.cast(pa.float64())
+        found = _patiently(column, what, first, amounts) if amounts.point == "," else column.cast(pa.float64())
     except pa.ArrowException:
-        found = _patiently(column, what, first)
+        found = _patiently(column, what, first, amounts)
     values: NDArray[np.float64] = found.to_numpy(zero_copy_only=False).astype(np.float64)
     if bad := np.flatnonzero(np.abs(values) > LARGEST)[:1].tolist():
         said = f"row {first + bad[0]:,} has {values[bad[0]]:g}"
         raise BadFile(f"the {what} must be a finite number within ±1e100 in every row; {said}")
+    if not amounts.point and (np.floor(values) < values).any():
+        amounts.point = "."
     return values
 
 
@@ -454,26 +497,31 @@ def _is_known(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (*known, *texts))
 
 
-def _patiently(column: ArrowColumn, what: str, first: int) -> ArrowColumn:
-    """Cell by cell: spaces around a number, True, False and the usual words for nothing are allowed."""
+def _patiently(column: ArrowColumn, what: str, first: int, amounts: Amounts) -> ArrowColumn:
+    """Cell by cell: spaces around a number, True, False, the usual words for nothing, and money are allowed."""
     import pyarrow as pa
 
+    texts = ["" if cell is None else str(cell).strip() for cell in column.to_pylist()]
+    for row, text in enumerate(texts, first):
+        try:
+            if _MONEY.fullmatch(text):
+                amounts.learn(text)
+        except ValueError as other:
+            raise BadFile(f"the {what} must be written alike; row {row:,} has {_cut(text)}, others {other}") from None
     values: list[float | None] = []
-    for row, cell in enumerate(column.to_pylist(), first):
-        text = "" if cell is None else str(cell).strip()
+    for row, text in enumerate(texts, first):
         if (small := text.lower()) in EMPTY or small in _TRUTH:
             values.append(_TRUTH.get(small))
             continue
         try:
-            number = float("none" if "_" in text else text)  # Python would read 1_0
+            plain = "_" not in text and not (amounts.point == "," and "." in text)  # Python would read 1_0
+            number = float(text if plain else "none")
         except ValueError:
-            hint = ""  # how to write what people, but not programs, read as a number
-            if set(text) <= {*_CURRENCIES, *"0123456789.,+- "}:
-                if not _CURRENCIES.isdisjoint(text):
-                    hint = ": leave out the currency sign"
-                elif "," in text:
-                    hint = ": write decimals with a point, and thousands without a comma"
-            raise BadFile(f"the {what} must be a number in every row; row {row:,} has {_cut(text)}{hint}") from None
+            try:
+                number = amounts.read(text)
+            except ValueError:
+                hint = ": decimals or thousands?" if _MONEY.fullmatch(text) and _UNCLEAR.search(text) else ""
+                raise BadFile(f"the {what} must be a number in every row; row {row:,} has {_cut(text)}{hint}") from None
         values.append(math.inf if number != number else number)
     return pa.array(values, pa.float64())
 

@@ -26,6 +26,13 @@ def test_odd_costs_and_rewards(log):
     assert "gift" not in found.remaining
 
 
+def test_amounts_of_money_are_read_with_a_note(log):
+    found = advise(log.assign(cost="€ " + log["cost"].map("{:.6f}".format).str.replace(".", ",")), 100, rehearse=False)
+    plain = advise(log.round({"cost": 6}), 100, rehearse=False)
+    assert found.best.rate == plain.best.rate
+    assert said(found, "money").startswith("Cells were read as amounts of money: cost ('€ ")
+
+
 def test_a_budget_of_a_few_pulls(log):
     """Fewer than 30 of the dearest arm, or less than a pull of an arm in play has cost."""
     means = log.groupby("arm")["cost"].mean()

@@ -46,12 +46,12 @@ def test_one_line_for_what_cannot_be_done(ask):
     assert "log.csv has no column 'usd'; it has arm, cost, reward: name the one for the cost" in refused(
         ask("log.csv", "--budget", "1", "--cost", "usd"), 1
     )
-    Path("calls.csv").write_text("model;usd;reward\na;1,5;1\n")
+    Path("calls.csv").write_text("model;usd;reward\na;1,500;1\n")
     line = refused(ask("calls.csv", "--budget", "1"), 1)
     assert line.endswith("name those for the arm and the cost (--arm COLUMN --cost COLUMN)")
     mapped = ["--arm", "model", "--cost", "usd"]
     line = refused(ask("calls.csv", "--budget", "1", *mapped), 1)
-    assert line.endswith("row 2 has '1,5': write decimals with a point, and thousands without a comma")
+    assert line.endswith("row 2 has '1,500': decimals or thousands?")
 
 
 def test_what_is_refused_leaves_nothing_behind(ask):

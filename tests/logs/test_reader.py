@@ -95,13 +95,43 @@ def test_kinds_of_cells():
         list(stretches(pd.Series([1.0]), LogColumns(), "advise"))
 
 
+@pytest.mark.parametrize(
+    ("cells", "amounts"),
+    [
+        (["$1.78", "$1,234.50", "-$2", "3 $", "0.002"], [1.78, 1234.5, -2.0, 3.0, 0.002]),
+        (["€ 1,78", "1.234,50 €", "€ 1.234", "7"], [1.78, 1234.5, 1234.0, 7.0]),
+        (["1 234.50", "1'234.50", "12\u202f345"], [1234.5, 1234.5, 12345.0]),
+        (["0,002", "1.234.567"], [0.002, 1234567.0]),
+        (["$1,234"], [1234.0]),
+    ],
+)
+def test_amounts_of_money(cells, amounts):
+    frame = pd.DataFrame({"arm": "a", "spend": cells, "reward": 1})
+    [part] = stretches(frame, LogColumns(cost="spend"), "advise")
+    assert part.costs.tolist() == amounts
+    assert part.money == (f"spend ({cells[0]!r} as {amounts[0]:g})",)
+
+
+def test_a_later_stretch_is_read_as_the_first_was(monkeypatch):
+    """A point that parts decimals in one stretch parts no thousands in the next, nor the other way round."""
+    monkeypatch.setattr(logs, "BATCH", 2)
+    for cells, refused in ((["1.25", "2.5", "1,25", "3"], "1,25"), (["1,25", "2,5", "1.25", "3"], "1.25")):
+        with pytest.raises(BadFile, match=f"must be written alike; row 3 has '{refused}'"):
+            list(stretches(pd.DataFrame({"arm": "a", "cost": cells, "reward": 1}), LogColumns(), "advise"))
+    thousands = pd.DataFrame({"arm": "a", "cost": ["1,25", "2,5", "1.250", "3"], "reward": 1})
+    assert read(thousands)["cost"].tolist() == [1.25, 2.5, 1250.0, 3.0]
+
+
 HEAD = "arm,cost,reward\n"
 BROKEN = {
     "arm,price,reward\na,1,2\n": "log.csv has no column 'cost'; it has arm, price, reward: name the one for the cost",
     "x\n1\n": "log.csv has no column 'arm' and no 'cost' and no 'reward'; it has x: name those for the arm and ",
     "arm,cost,reward,cost\na,1,2,3\n": "log.csv has 2 columns for the cost, cost, cost; it has arm, cost, reward, cost",
-    HEAD + "a,1,2\nb,$3,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3': leave out the",
-    HEAD + 'a,"1,5",2\n': "the cost of log.csv must be a number in every row; row 2 has '1,5': write decimals with a",
+    HEAD + "a,1,2\nb,$3 each,1\n": "the cost of log.csv must be a number in every row; row 3 has '$3 each'",
+    HEAD + 'a,"€ 1,234",2\n': "the cost of log.csv must be a number in every row; row 2 has '€ 1,234': decimals or ",
+    HEAD
+    + 'a,"1,5",2\nb,2.5,1\n': "the cost of log.csv must be written alike; row 3 has '2.5', others decimals with a c",
+    HEAD + "a,$1,2\nb,£2,1\n": "the cost of log.csv must be written alike; row 3 has '£2', others amounts in $",
     HEAD + "a,1,2\n\nb,3,1_0\n": "the reward of log.csv must be a number in every row; row 3 has '1_0'",
     HEAD
     + "a,1,-1e101\n": "the reward of log.csv must be a finite number within ±1e100 in every row; row 2 has -1e+101",

@@ -355,6 +355,8 @@ def _rows(arms: Sequence[ArmAdvice], tallies: Tallies) -> Iterator[Caution]:
         share = f"{counted(tallies.left_out, 'row')} of {tallies.rows:,}"
         why = "if they are empty because of what the pull cost or gave, every figure here is off"
         yield Caution("empty cells", f"{share} had an empty cell and were left out: {why}")
+    if tallies.money:
+        yield Caution("money", f"Cells were read as amounts of money: {listed(list(tallies.money))}")
     if len(arms) == 1:
         yield Caution("one arm", f"The log has one arm, {arms[0].name}: there is nothing to choose between")
     if few := [arm for arm in arms if arm.rows < FEW and arm.verdict != UNRANKED]:

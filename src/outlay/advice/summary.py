@@ -140,6 +140,7 @@ class Tallies(NamedTuple):
     timed: bool = False  # whether times come from a column; else they are the order of the rows
     dated: str | None = None  # that column, where nobody named it
     by_arm: bool = False  # whether all rows of an arm stand together, so that their order is not that of time
+    money: tuple[str, ...] = ()  # an example of each column whose cells were read as amounts of money
     marks: tuple[str, ...] = ()  # what the samples have beside the time: columns that may name instances
 
 
@@ -157,8 +158,9 @@ def tally(
     rows = left_out = changes = 0
     marks: tuple[str, ...] | None = None
     dates = dict[str, bool]()  # columns that may say when, and whether they have a date in every row so far
-    timed, before = False, ""
+    timed, before, money = False, "", tuple[str, ...]()
     for stretch in stretches:
+        money = stretch.money
         if marks is None:
             marks, dates = tuple(stretch.marks), dict.fromkeys(stretch.dates, True)
         timed = timed or stretch.times is not None
@@ -202,7 +204,7 @@ def tally(
             break
     timed = timed or dated is not None
     by_arm = not timed and changes == len(arms)
-    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, dated, by_arm, marks or ())
+    return Tallies(dict(sorted(arms.items())), rows, left_out, timed, dated, by_arm, money, marks or ())
 
 
 def _rows(stretch: Stretch, marks: tuple[str, ...], dates: Sequence[str], before: int) -> Floats:
