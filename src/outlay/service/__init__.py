@@ -53,19 +53,8 @@ class ServiceSettings(NamedTuple):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only programs on this machine can call it.
-
-        >>> ServiceSettings().on_loopback, ServiceSettings(host="0.0.0.0").on_loopback
-        (True, False)
-        """
+        """Whether only programs on this machine can call it."""
         return self.host in LOOPBACK
-
-    @property
-    def allowed_hosts(self) -> frozenset[str] | None:
-        """The host names that a request may use; None for any."""
-        if self.hosts:
-            return frozenset((*self.hosts, *LOOPBACK))
-        return frozenset(LOOPBACK) if self.on_loopback else None
 
 
 __getattr__, __dir__ = lazily(

@@ -7,16 +7,14 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from itertools import count
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -26,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outlay.campaign.records import Status
 from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import BadParameter
-from outlay.service import ServiceSettings, endpoints, streams
+from outlay.service import LOOPBACK, ServiceSettings, endpoints, streams
 from outlay.service.alerts import BudgetAlerts
 from outlay.service.auth import KeyCache
 from outlay.service.campaigns import OpenCampaigns
@@ -57,16 +55,13 @@ class Application:
     """The service of one store, to be run by `uvicorn` or a test client.
 
     Every request passes here: its host, origin and number are checked, headers added, errors told as problems, logged.
-
-    >>> application(ServiceSettings(store="sqlite:///spend.db")).settings.port
-    8700
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.campaigns, self.keys = OpenCampaigns(settings), KeyCache(settings.store)
         self.metrics = Metrics(self.campaigns)
-        self._hosts = settings.allowed_hosts
+        self._hosts = {*settings.hosts, *LOOPBACK} if settings.hosts or settings.on_loopback else None  # None: any
         paths: defaultdict[str, ByMethod] = defaultdict(ByMethod)
         for route in ROUTES:
             paths[route.path].apps[route.method] = route
@@ -221,23 +216,14 @@ class Metrics:
 
     def text(self, campaigns: Sequence[Status]) -> bytes:
         """All metrics, with these campaigns."""
-        return generate_latest(self._registry) + generate_latest(_CampaignNumbers(campaigns))
-
-
-class _CampaignNumbers(NamedTuple):
-    """Each number of each campaign, and of its first arms."""
-
-    campaigns: Sequence[Status]
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+        numbers = CollectorRegistry()
         for field in ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events"):
-            family = GaugeMetricFamily(f"outlay_campaign_{field}", f"{field} of a campaign.", labels=["campaign"])
-            for status in self.campaigns:
-                family.add_metric([status.name], getattr(status, field))
-            yield family
+            gauge = Gauge(f"outlay_campaign_{field}", f"{field} of a campaign.", ["campaign"], registry=numbers)
+            for status in campaigns:
+                gauge.labels(status.name).set(getattr(status, field))
         for field in ("spent", "reserved", "reward", "pulls", "in_flight"):
-            family = GaugeMetricFamily(f"outlay_arm_{field}", f"{field} of an arm.", labels=["campaign", "arm"])
-            for status in self.campaigns:
+            gauge = Gauge(f"outlay_arm_{field}", f"{field} of an arm.", ["campaign", "arm"], registry=numbers)
+            for status in campaigns:
                 for arm in status.arms[:MOST_ARMS]:
-                    family.add_metric([status.name, arm.name], getattr(arm, field))
-            yield family
+                    gauge.labels(status.name, arm.name).set(getattr(arm, field))
+        return generate_latest(self._registry) + generate_latest(numbers)

@@ -1,8 +1,4 @@
-"""From a request to a function and back: check the key, decode body and query, encode the answer.
-
-A route is a function whose signature says what it takes and returns. Routing, access checks and the OpenAPI document
-all come from the same tables.
-"""
+"""From a request to a function, whose signature says what it takes and returns, and back."""
 
 import asyncio
 import hmac
@@ -50,11 +46,6 @@ class ApiRequest(Request):
         super().__init__(scope, receive, send)
         self.campaigns: OpenCampaigns = self.app.campaigns
         self.key_cache: auth.KeyCache = self.app.keys
-
-    @property
-    def name(self) -> str:
-        """The name of the campaign in the path."""
-        return str(self.path_params["campaign"])
 
     @property
     def address(self) -> str:
@@ -124,7 +115,7 @@ class Route:
         """Call the handler, encode the answer."""
         try:
             if "campaign" in request.path_params:
-                request.campaign = await request.campaigns.campaign(request.name)
+                request.campaign = await request.campaigns.campaign(request.path_params["campaign"])
             answer = await self.handler(request, **arguments)
         except Exception as error:
             await self._record(request, problem_of(error).status)  # failed attempts are recorded too
@@ -153,7 +144,7 @@ class Route:
             given = request.headers.get(auth.CSRF, "")
             if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
                 raise Refused("bad_origin", "a browser must send the token of its session")
-        if "campaign" in request.path_params and not request.key.sees(request.name):
+        if "campaign" in request.path_params and not request.key.sees(request.path_params["campaign"]):
             raise NoCampaign("it is another's")
         if not request.key.allows(self.scope):
             raise Refused("forbidden", f"this needs a key with the scope {self.scope!r}")

@@ -14,7 +14,6 @@ from outlay.service.schemas import ProblemDetails
 
 MEDIA = "application/problem+json"
 
-
 KINDS = {  # by code: the status and the title
     "bad_json": (400, "The body is not JSON."),
     "bad_host": (400, "The service is not called by this name."),
@@ -50,11 +49,7 @@ class Refused(Exception):
 
 
 def problem(code: str, detail: str = "", retry_after: float | None = None, **more: Any) -> ProblemDetails:
-    """The problem with this code.
-
-    >>> problem("no_key").status
-    401
-    """
+    """The problem with this code."""
     status, title = KINDS[code]
     return ProblemDetails(f"urn:outlay:{code}", title, status, code, detail, retry_after=retry_after, **more)
 

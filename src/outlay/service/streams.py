@@ -125,7 +125,6 @@ async def stream_campaigns(
 
 
 async def _changes(name: bytes, look: Callable[[], Awaitable[Any]]) -> AsyncIterator[bytes]:
-    """What is seen, as events of this name, whenever it has changed."""
     last = b""
     while True:
         seen = s.encode(await look())
@@ -230,11 +229,7 @@ async def _events(campaign: Campaign, after: int, most: int) -> list[Entry]:
 
 @cache
 def pages() -> dict[str, Response]:
-    """The files of the dashboard, by path; they hold no data, and their script calls the same routes as everybody.
-
-    >>> pages()["/"].media_type
-    'text/html'
-    """
+    """The files of the dashboard, by path; they hold no data, and their script calls the same routes as everybody."""
     headers = {"cache-control": "no-cache"}
     found = {
         f"/{path.name}": Response(path.read_bytes(), headers=headers, media_type=MEDIA[path.suffix])
