@@ -374,7 +374,6 @@ def _json_batches(path: Path, start: bytes, roles: Roles) -> Batches:
 
 
 def _rows(lines: io.BufferedReader, path: Path) -> Iterator[dict[str, Any]]:
-    """The objects, one per line; empty lines are passed over."""
     import msgspec
 
     decoder = msgspec.json.Decoder(dict[str, Any])
@@ -577,7 +576,6 @@ def _stamp(text: str) -> float:
 
 
 def _seconds(cell: object, what: str, row: int) -> float:
-    """One cell, read with patience."""
     text = "" if cell is None else str(cell).strip()
     if text.lower() in EMPTY:
         return math.nan
@@ -591,5 +589,4 @@ def _seconds(cell: object, what: str, row: int) -> float:
 
 
 def _cut(text: str) -> str:
-    """A cell, quoted, as far as a sentence has room for it."""
     return repr(text if len(text) <= 40 else text[:39] + "…")

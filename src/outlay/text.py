@@ -205,14 +205,9 @@ def harmless(cell: object) -> object:
 
 
 def _signed(text: str) -> str:
-    """With a minus sign in place of the hyphen."""
     return text.replace("-", "−")
 
 
 def in_seconds(micros: int | None) -> str:
-    """A time span for a message.
-
-    >>> in_seconds(90_000_000), in_seconds(None)
-    ('90 s', 'none')
-    """
+    """A time span for a message: 90 s, none."""
     return "none" if micros is None else f"{micros / 1e6:g} s"

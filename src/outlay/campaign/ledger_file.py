@@ -1,8 +1,7 @@
-"""Ledgers as files: `campaigns` lists those of a store, `export_ledger` writes one, `import_ledger` reads it, `backup`.
+"""Ledgers as files: lines of JSON, which any program can read.
 
-A ledger is lines of JSON, which any program can read. The first line says what the file is, one line per event follows,
-and the last line holds the number of events, the SHA-256 of all lines before it, so that a file that was cut or damaged
-is not taken for whole, and the head of the chain of events, by which the ledger is known wherever it goes.
+The first line says what the file is, and the last one holds the number of events, the SHA-256 of all lines before it,
+so that a file that was cut or damaged is not taken for whole, and the head of the chain of events.
 """
 
 import hashlib
@@ -79,7 +78,7 @@ def import_ledger(
         with reading_file(title):
             opened = title.open("rb")
     with opened as file:
-        ledger = LedgerFile(file, str(title))
+        ledger = _LedgerFile(file, str(title))
         name = label("import_ledger", "name", ledger.campaign if name is None else name)
         _add(store, name, ledger)
     return verify(store, name, given)
@@ -122,7 +121,6 @@ class _End(msgspec.Struct):
 
 
 def _write(file: BinaryIO, campaign: str, events: Iterable[queries.Line]) -> int:
-    """Write the events, one a line; return how many there were."""
     digest, count, head = hashlib.sha256(), 0, NOTHING
 
     def put(line: msgspec.Struct) -> None:
@@ -140,7 +138,7 @@ def _write(file: BinaryIO, campaign: str, events: Iterable[queries.Line]) -> int
     return count
 
 
-class LedgerFile:
+class _LedgerFile:
     """A file to read from; what is not as `export_ledger` wrote it is BadFile, in a sentence with the file's name."""
 
     def __init__(self, file: BinaryIO, title: str) -> None:
@@ -155,7 +153,6 @@ class LedgerFile:
         self.campaign: str = header.campaign
 
     def bad(self, reason: str) -> BadFile:
-        """What to raise where it cannot be used."""
         return BadFile(f"{self._title}: {reason}")
 
     def records(self, name: str) -> Iterator[Record]:
@@ -184,7 +181,6 @@ class LedgerFile:
             raise self.bad("there is more after its last line")
 
     def _next(self) -> bytes:
-        """The next line; the one before is done with."""
         self._line += 1
         self._before = self._digest.copy()
         most = _LONGEST.get(self._line, LONGEST_LINE)
@@ -203,7 +199,7 @@ class LedgerFile:
             raise self.bad(otherwise) from None
 
 
-def _add(store: str, name: str, ledger: LedgerFile) -> None:
+def _add(store: str, name: str, ledger: _LedgerFile) -> None:
     """Fold a ledger and write it to a store under this name, a part at a time, all in one transaction."""
     engine = connect(store, owner="import_ledger")
     replay, transaction_id = Replay(choosing=False), f"import-{uuid.uuid4().hex[:20]}"
@@ -239,7 +235,6 @@ def _add(store: str, name: str, ledger: LedgerFile) -> None:
 
 
 def _is_file(path: str | Path | BinaryIO) -> TypeGuard[BinaryIO]:
-    """Whether it is a file that is open already."""
     return hasattr(path, "write") or hasattr(path, "readline")
 
 

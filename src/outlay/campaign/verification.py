@@ -85,7 +85,6 @@ class _Check:
         self._snapshots = dict(snapshots(stored.connection, stored.number))  # those that were not met yet: a few
 
     def walk(self) -> None:
-        """Fold all events, then compare what is left."""
         lines = self._stored.lines()
         while self._whole and (chunk := list(islice(lines, CHUNK))):
             self._fold(chunk)
@@ -97,7 +96,6 @@ class _Check:
         self._compare_rows(self._state)
 
     def verdict(self) -> Verdict:
-        """What was found."""
         state = self._state
         more = [f"{self._unsaid} more problems"] if self._unsaid else []
         checked = state is not None and state.learner is not None
@@ -147,7 +145,6 @@ class _Check:
             yield Record(seq, at, event, before)
 
     def _step(self, record: Record) -> bool:
-        """Fold one event in; False where that cannot be done."""
         event = record.event
         if record.before != (self._state.head if self._state else NOTHING) and not self._broken:
             self._say(f"event {record.seq} carries another hash than that of the one before it: an event was changed")

@@ -10,7 +10,6 @@ from outlay.cli.compare import complete_problems, show_result
 from outlay.cli.options import console, in_threads, into_folder, listing, say_written, show
 
 if TYPE_CHECKING:
-    from outlay.advice import Advice
     from outlay.report.bounds import Constants
 
 ADVISE = listing(
@@ -77,18 +76,24 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     different times are compared at equal times, and arms that were tried on the same instances on these. Files may be
     of any size.
     """
+    from outlay.advice import advise as library_call
     from outlay.advice.answer import advice_tables, answer, data_of
+    from outlay.errors import BadFile
+    from outlay.logs import NoColumn
 
     options["rehearse"] = not no_rehearsal
     written = None
-    if out is None:
-        advice = _advice(log, options)
-    else:
-        from outlay.advice.advice_page import page_in, save_page
+    try:
+        if out is None:
+            advice = library_call(log, **options)
+        else:
+            from outlay.advice.advice_page import page_in, save_page
 
-        with page_in(out) as page:  # a folder that cannot be written is found before the work begins
-            advice = _advice(log, options)
-            written = save_page(advice, page)
+            with page_in(out) as page:  # a folder that cannot be written is found before the work begins
+                advice = library_call(log, **options)
+                written = save_page(advice, page)
+    except NoColumn as error:
+        raise BadFile(f"{error} ({' '.join(f'--{role} COLUMN' for role in error.roles)})") from None
     if as_json:
         show(data_of(advice))
         return
@@ -100,18 +105,6 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     click.echo(f"\n{advice.code}")
     if written:
         click.echo(f"\nwrote {written}")
-
-
-def _advice(log: str, options: dict[str, Any]) -> "Advice":
-    """The library's advice; where columns are missing, the error names the options for them."""
-    from outlay.advice import advise as library_call
-    from outlay.errors import BadFile
-    from outlay.logs import NoColumn
-
-    try:
-        return library_call(log, **options)
-    except NoColumn as error:
-        raise BadFile(f"{error} ({' '.join(f'--{role} COLUMN' for role in error.roles)})") from None
 
 
 @click.command(epilog=BOUNDS)

@@ -148,7 +148,6 @@ def whisker(interval: RateInterval, rate: float | None, low: float, high: float)
 
 
 def _rates(shown: Sequence[ArmStatus], intervals: Sequence[RateInterval]) -> dict[str, list[str]]:
-    """Where the rates lie, as numbers and as a picture."""
     ends = [end for interval in intervals for end in interval] + [arm.rate or 0.0 for arm in shown]
     finite = list(filter(math.isfinite, ends))
     low, high = min(finite, default=0.0), max(finite, default=1.0)
@@ -170,7 +169,6 @@ def picture(view: CampaignView, width: int, height: int | None = None) -> Render
 
 
 def _frame(view: CampaignView, width: int, chart: int, pulls: int, events: int) -> RenderableType:
-    """The frame with a chart of so many lines, and so many pulls and events."""
     status, inner = view.status, max(LEAST, width - 4)
     frame = Panel(
         Group(*facts(status, inner), bar(status, inner), Text(), *_chart(view.burn, inner, chart)),

@@ -419,7 +419,6 @@ def warm(campaign: "Campaign", file: BinaryIO, key: str | None) -> None:
 
 
 def _without_arguments(verb: str, does: str, *then: str) -> click.Command:
-    """A verb that calls the method of this name."""
     run = changing(lambda campaign: getattr(campaign, verb)())
     return click.command(verb, help=does, epilog=example(f"outlay campaign {verb}", *then))(run)
 

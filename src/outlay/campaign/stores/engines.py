@@ -25,7 +25,6 @@ _open: dict[Engine, int] = {}  # those in use, and the process that made each
 _LOCK = 0x62757273  # of PostgreSQL's advisory locks: taken while tables are made
 # What PostgreSQL's client does to notice that the server's machine is gone: probes after so many seconds of silence.
 _KEEPALIVE = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
-_ENCODING = {"client_encoding": "utf8"}  # whatever the server's own
 _ALLOWED = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 # How SQLAlchemy names drivers of the databases that we know; whichever is named, we use our own.
 _DRIVER_BY_NAME = {
@@ -151,13 +150,13 @@ def is_retryable(error: Exception) -> bool:
     # 08: connection; 25P03: idle for too long; 26000, 42P05: of another connection than we thought; 40001, 40P01:
     # serialisation, deadlock; 57P01-03: the server is stopping.
     tries = ("08", "25P03", "26000", "40001", "40P01", "42P05", "57P01", "57P02", "57P03")
-    gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(cause))
+    gone = getattr(error, "connection_invalidated", False) or (state is None and "OperationalError" in _kinds(error))
     return gone or (state is not None and state.startswith(tries))
 
 
 def is_duplicate_row(error: Exception) -> bool:
     """Whether a row was there already."""
-    return "IntegrityError" in _kinds(getattr(error, "orig", None) or error)
+    return "IntegrityError" in _kinds(error)
 
 
 def blames_one_request(error: BaseException) -> bool:
@@ -165,7 +164,7 @@ def blames_one_request(error: BaseException) -> bool:
     kinds = {"DataError", "IntegrityError", "InterfaceError", "NotSupportedError"}
     cause = error.__cause__ if isinstance(error, StoreError) else None
     if isinstance(cause, Exception):
-        return not kinds.isdisjoint(_kinds(getattr(cause, "orig", None) or cause))
+        return not kinds.isdisjoint(_kinds(cause))
     return not isinstance(error, OutlayError)
 
 
@@ -179,7 +178,7 @@ def _engine_of(url: URL, new: bool) -> Engine:
             sqlite.make_private(path)
         return _adopted(sqlite.engine_of(path))
     try:
-        engine = sa.create_engine(url, connect_args=_KEEPALIVE | _ENCODING)
+        engine = sa.create_engine(url, connect_args=_KEEPALIVE | {"client_encoding": "utf8"})
     except ImportError:
         raise StoreError("campaigns on PostgreSQL need psycopg: pip install 'outlay[postgres]'") from None
 
@@ -258,8 +257,9 @@ def _plain(error: Exception) -> str:
     return text[:200] or type(error).__name__
 
 
-def _kinds(error: BaseException) -> set[str]:
-    return {kind.__name__ for kind in type(error).__mro__}
+def _kinds(error: Exception) -> set[str]:
+    """What the driver's error is, by name: each driver has classes of its own."""
+    return {kind.__name__ for kind in type(getattr(error, "orig", None) or error).__mro__}
 
 
 def parsed(store: object, owner: str = "Campaign") -> URL:
