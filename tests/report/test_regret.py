@@ -7,12 +7,12 @@ from outlay.arms import Constant, Problem
 from outlay.errors import BadParameter
 from outlay.policies import Fixed
 from outlay.report.curves import floor_of
-from outlay.report.regret import regret_rows
+from outlay.report.regret import regret_numbers
 from outlay.results import best_shares
 
 
 def test_rows(three):
-    first, _, fixed = regret_rows(three)
+    first, _, fixed = regret_numbers(three).rows
     frame = three.regret()
     last = frame[(frame["policy"] == "UCBB1") & (frame["budget"] == three.budgets[-1])].iloc[0]
     assert first[:6] == ("UCBB1", last["mean"], last["stderr"], last["q50"], last["q10"], last["q90"])

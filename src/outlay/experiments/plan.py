@@ -70,11 +70,6 @@ class Cell:
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()
 
     @property
-    def name(self) -> str:
-        """A short name for a file: the policy and the head of the key."""
-        return f"{type(self.policy).__name__}-{self.key[:20]}"
-
-    @property
     def pulls(self) -> float:
         """About how many pulls the policy makes in all runs: as many as the best arm would, or requests.
 
@@ -163,7 +158,7 @@ def _point(experiment: Experiment, values: Values) -> SweepPoint:
 
 def path_of(folder: Path, cell: Cell) -> Path:
     """Where the result of a cell is kept."""
-    return folder / FOLDER / f"{cell.name}.parquet"
+    return folder / FOLDER / f"{type(cell.policy).__name__}-{cell.key[:20]}.parquet"
 
 
 def kept(folder: Path, cell: Cell) -> Result | None:

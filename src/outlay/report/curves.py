@@ -48,13 +48,12 @@ class Line(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """The lower bound's coefficients of ln B, sharp and as printed in the paper, or None and the reason for that.
+    """The lower bound's coefficient of ln B, of which the paper prints half, or None and the reason for that.
 
     With `requests`, N, it is a coefficient of ln N, and the paper prints none.
     """
 
     sharp: float | None
-    printed: float | None
     reason: str = ""
     requests: int | None = None
 
@@ -136,12 +135,11 @@ def floor_of(problem: Problem, budget: float | None = None, requests: int | None
     try:
         sharp = lower_bound(problem) if requests is None else lower_bound(problem, budget=budget, requests=requests)
     except NotCovered as reason:
-        return Floor(None, None, str(reason), requests)
+        return Floor(None, str(reason), requests)
     except BadParameter:  # rates beyond what the theory calculates with
         why = "no lower bound: the numbers of this problem are too large or too small for it"
-        return Floor(None, None, why, requests)
-    # Printed as `lower_bound(problem, sharp=False)`, which takes a while of many arms.
-    return Floor(sharp, sharp / 2 if requests is None else None, "", requests)
+        return Floor(None, why, requests)
+    return Floor(sharp, requests=requests)
 
 
 def floor_for(result: Result) -> Floor:
@@ -164,12 +162,10 @@ def bound_lines(result: Result, floor: Floor | None = None) -> list[Line]:
         values = floor.sharp * np.log(result.requests[several])
         return [Line(REQUESTS_BOUND, across[several], values)] if alike and several.any() else []
     budgets = result.budgets[result.budgets > 1]
-    if not floor.printed or budgets.size == 0:
+    if budgets.size == 0:
         return []
-    return [
-        Line(LOWER_BOUND, budgets, floor.sharp * np.log(budgets)),
-        Line(PRINTED_BOUND, budgets, floor.printed * np.log(budgets)),
-    ]
+    values = floor.sharp * np.log(budgets)
+    return [Line(LOWER_BOUND, budgets, values), Line(PRINTED_BOUND, budgets, values / 2)]
 
 
 def ceiling_lines(result: Result) -> list[Line]:

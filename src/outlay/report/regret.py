@@ -24,8 +24,8 @@ class RegretRow(NamedTuple):
     median: float
     q10: float
     q90: float
-    best_share: float
-    ratio: float | None
+    best_share: float  # of the pulls
+    ratio: float | None  # regret ÷ the sharp lower bound at the budget; None where there is none
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, one cell per heading."""
@@ -107,22 +107,16 @@ def written(numbers: RegretTable, format: Format) -> str:  # noqa: A002
 def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | None = None) -> RegretTable:
     """What the table says in every format. The bound of many arms takes a while, so it is computed once."""
     named = checked_title("table", title)
-    floor = floor_for(checked("table", result))
-    rows = regret_rows(result, kind, floor)
-    caption = headed(named, last_of(result) + beside(result.mode), result.runs, result.seed)
-    return RegretTable(named, caption, float(result.budgets[-1]), rows, floor)
-
-
-def regret_rows(result: Result, kind: RegretKind = "pseudo", floor: Floor | None = None) -> list[RegretRow]:
-    """Regret and its spread, the share of pulls on best arms, and regret ÷ (sharp lower bound · ln B) where covered."""
-    summary = regret_summary(checked("regret_rows", result), kind)
-    bound = (floor or floor_for(result)).at(float(result.budgets[-1]))
+    floor, budget = floor_for(checked("table", result)), float(result.budgets[-1])
+    bound, summary = floor.at(budget), regret_summary(result, kind)
     numbers = (summary.mean, summary.stderr, summary.q50, summary.q10, summary.q90)
-    columns = [best_shares(result), *(values[:, -1].tolist() for values in numbers)]
-    return [
-        RegretRow(label, mean, stderr, median, q10, q90, share, None if bound is None else mean / bound)
-        for label, share, mean, stderr, median, q10, q90 in zip(result.labels, *columns, strict=True)
+    columns = [*(values[:, -1].tolist() for values in numbers), best_shares(result)]
+    rows = [
+        RegretRow(label, mean, *spread, None if bound is None else mean / bound)
+        for label, mean, *spread in zip(result.labels, *columns, strict=True)
     ]
+    caption = headed(named, last_of(result) + beside(result.mode), result.runs, result.seed)
+    return RegretTable(named, caption, budget, rows, floor)
 
 
 def headed(title: str | None, where: str, runs: int, seed: int) -> str:
@@ -140,11 +134,9 @@ def checked_title(owner: str, title: object) -> str | None:
 
 def bound_sentence(floor: Floor) -> str:
     """The lower bound in one line, or why there is none; nothing where it is 0 with requests."""
-    if floor.sharp == 0 and floor.requests is not None:
-        return ""
-    if floor.sharp is not None and floor.requests is not None:
-        return f"lower bound as B and N grow in proportion: {number(floor.sharp)} · ln N"
-    if floor.sharp is None or floor.printed is None:
+    if floor.sharp is None:
         return floor.reason
-    sharp, printed = map(number, (floor.sharp, floor.printed))
+    if floor.requests is not None:
+        return f"lower bound as B and N grow in proportion: {number(floor.sharp)} · ln N" if floor.sharp > 0 else ""
+    sharp, printed = number(floor.sharp), number(floor.sharp / 2)
     return f"lower bound as B grows: {sharp} · ln B (sharp), {printed} · ln B (as printed in the paper)"

@@ -33,7 +33,6 @@ ARMS = ("#2A9D8F", "#C8A83C", "#CC6677", "#6655BB", "#6FB7DE", "#882255", "#7A7A
 REST = "#BBBBBB"  # of the arms, when there are many
 INK, SOFT, FAINT = "#333333", "#888888", "#DDDDDD"
 MARKS = ("", "o", "s", "^")  # hollow, on the lines of the first policy of a colour, the second, …
-Look = tuple[str, str]  # a colour, and the mark that tells a line from others of that colour
 # Those that are often compared have colours of their own; the palette has six.
 _OWN = {
     name: index
@@ -137,8 +136,8 @@ def set_scale(axis: Axis, scale: Scale, low: float, high: float, ticks: int = 5)
     axis.set_minor_locator(NullLocator())
 
 
-def looks(labels: Sequence[str]) -> list[Look]:
-    """The look of each policy: its own colour, or one that nobody in the figure has; a mark where two share one."""
+def looks(labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Each policy's colour, its own or one that nobody in the figure has, and a mark where two share one, or ""."""
     chosen = [_OWN.get(key_of(label)) for label in labels]
     used = [index for index in chosen if index is not None]
     for position, index in enumerate(chosen):
