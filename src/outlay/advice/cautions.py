@@ -226,11 +226,7 @@ class Known(NamedTuple):
 
 
 def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Policy]:
-    """The policies to compare, the default first; RoundRobin shows what learning is worth.
-
-    The default is told nothing but the budget, by `simulate`. UCBB1, the paper's, is told the log's second moments, the
-    bounds, and b = half of the smallest mean cost.
-    """
+    """The policies to compare, the default first; RoundRobin shows what learning is worth."""
     default = policies.default()
     found: dict[str, Policy] = {type(default).__name__: default}
     if known.reward_bound > 0.0 and not known.negative_costs:
@@ -250,10 +246,7 @@ def contenders(arms: Sequence[ArmAdvice], known: Known) -> dict[str, Policy]:
 
 
 def chosen(arms: Sequence[ArmAdvice], known: Known, played: Rehearsal | None, guarantee: bool) -> Recommendation:
-    """The policy for a campaign with these arms: what `policies.recommend` says, or one that clearly earned more.
-
-    Clearly more means: by three standard errors over the same runs, and by one percent.
-    """
+    """The policy for a campaign with these arms: what `policies.recommend` says, or one that clearly earned more."""
     if guarantee:
         return policies.recommend(
             [arm.belief for arm in arms],

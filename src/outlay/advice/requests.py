@@ -13,6 +13,7 @@ from outlay.advice.summary import PARTS, Floats
 from outlay.engine.simulate import simulate
 from outlay.formulas.pricing import NOTHING, TIE, prices
 from outlay.policies.protocol import Policy
+from outlay.theory.fluid_optimum import fluid_at
 
 DRAWS = 1000  # hulls, or as many as a few hundred thousand points make
 _POINTS = 200_000
@@ -161,10 +162,7 @@ def rehearsed(
     seed: int,
     workers: int | None,
 ) -> Serving:
-    """The serving with a rehearsal: Ration, which starts from nothing, beside arms alone and each in turn.
-
-    With more requests than half a million, money and requests are both scaled down.
-    """
+    """The serving with a rehearsal, of fewer requests where they are too many: Ration beside arms alone and in turn."""
     names = [name for name in serving.remaining if name in rows]
     requests = min(serving.requests, MOST_PULLS)
     money = budget * requests / serving.requests
@@ -227,13 +225,8 @@ def mix_of(points: ArmPoints, budget: float, requests: float) -> Mix:
     """What a budget brings with the best mix."""
     c = budget / requests
     costs, rewards = np.ascontiguousarray(points.means.T)
-    found = prices(costs, rewards, c * (1.0 + TIE))
-    low, high = (None if arm == NOTHING else arm for arm in (found.low, found.high))
-    share = 0.0
-    if high is not None:
-        left = 0.0 if low is None else float(costs[low])
-        share = max(0.0, (c - left) / (float(costs[high]) - left))
-    return Mix(budget, gain(points, requests, [budget])[0], found.price, low, high, share)
+    best = fluid_at(costs, rewards, c)
+    return Mix(budget, gain(points, requests, [budget])[0], best.price, best.low, best.high, best.share)
 
 
 def gain(

@@ -55,10 +55,7 @@ def written(arms: Sequence[AnyLaw], names: Sequence[str]) -> str:
 
 
 def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
-    """The laws and names in a problem's text; `BadFile` where it is broken.
-
-    `resolve` finds the classes of the user's laws; one that it does not find is remembered by name.
-    """
+    """The laws and names in a problem's text; one of the user's that `resolve` does not find is known by name."""
     try:
         content = tomllib.loads(text.removeprefix("\ufeff"))  # some editors begin a file with a mark
     except (ValueError, RecursionError) as error:

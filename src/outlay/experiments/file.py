@@ -229,10 +229,7 @@ def _problem(content: Table, folder: Path) -> Problem:
 
 
 def problem_of(path: Path, columns: LogColumns) -> Problem:
-    """The empirical problem of a CSV or Parquet file, its arms in the order of their first row.
-
-    An experiment is exact: a row with an empty cell is an error, and not left out.
-    """
+    """The empirical problem of a CSV or Parquet file without empty cells, its arms in the order of their first row."""
     parts: dict[str, list[Pairs]] = {}
     for rows in stretches(path, columns, "[log]"):
         if len(rows.left_out):

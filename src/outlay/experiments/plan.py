@@ -47,11 +47,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """The SHA-256 of the content: problem, policy, budgets, runs, seed, random source, version of outlay.
-
-        Requests and the mode are in it where they are not as they have always been, and the code of laws and policies
-        of the user's.
-        """
+        """The SHA-256 of what the result depends on; requests and the mode only where they are not as usual."""
         content = {
             "problem": self.problem.to_toml(),
             "policy": as_data(self.policy),
@@ -214,21 +210,14 @@ class BarState(NamedTuple):
 
 
 class Progress:
-    """Counts the cells that are done. Policies differ a thousandfold in speed, so each label has its own pace.
-
-    Args:
-        jobs: what is to be played.
-        points: how many reports are to be drawn.
-        say: called with one line per job that is done, if given.
-        show: called with the state from time to time, if given.
-    """
+    """Counts the cells that are done. Policies differ a thousandfold in speed, so each label has its own pace."""
 
     def __init__(
         self,
         jobs: Sequence[Job],
-        points: int = 0,
-        say: Callable[[str], None] | None = None,
-        show: Callable[[BarState], None] | None = None,
+        points: int = 0,  # for which reports are to be drawn
+        say: Callable[[str], None] | None = None,  # called with one line per job that is done
+        show: Callable[[BarState], None] | None = None,  # called from time to time
     ) -> None:
         self.total, self.played, self.say, self.show = len(jobs), 0, say, show
         self._to_do = {cell.key: (label, cell) for label, cell in jobs}

@@ -140,10 +140,7 @@ class PointRanking(NamedTuple):
 
 
 def write_sweep(experiment: Experiment, rows: list[Row], rankings: list[PointRanking], folder: Path) -> list[Path]:
-    """Write the regret at the largest budget over all points and return the paths: page, table, figure.
-
-    The table comes in four formats and the figure in three; the PDF is for a column of a two-column paper.
-    """
+    """Write the regret at the largest budget over all points and return the paths: page, table, figure."""
     table = sweep_table(experiment, rows)
     chart = sweep_chart(experiment.sweeps, rows, experiment.runs)
     page, column = sweep_figure(chart), sweep_figure(chart, "column", title=False)

@@ -98,10 +98,7 @@ def without_price(memory: Any, pulls: Counts, least: int) -> int:
 
 
 def leader_of(memory: Any, pulls: Counts) -> tuple[int, float]:
-    """The arm with the largest rate so far, ties to the least spend, and the largest rate of the others.
-
-    An arm that was never pulled has no rate.
-    """
+    """The arm of those pulled with the largest rate so far, ties to the least spend, and the largest of the others."""
     seen = memory.lead(0)
     best, top, spend, runner_up = 0, -math.inf, math.inf, -math.inf
     for arm in range(len(pulls)):

@@ -227,10 +227,7 @@ def lead_in_dues(memory: HullMoments, usual: Lead, edge: Prices, currency: UnitP
 
 
 def scarcity(memory: HullMoments, per_request: float, worth: float) -> float:
-    """How far requests are scarce, from 0, where money alone is, to 1: by the money that each has for the cheapest arm.
-
-    That is the arm with the least mean cost above 0 so far.
-    """
+    """How far requests are scarce, from 0, where money alone is, to 1: by what each has for the cheapest arm so far."""
     least = math.inf
     for arm in range(len(memory.pulls)):
         if memory.pulls[arm] > 0 and memory.costs[arm] > 0.0:

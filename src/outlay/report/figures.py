@@ -70,10 +70,7 @@ def bounds_figure(
 
 
 def draw(chart: Chart, sheet: style.Sheet, budget_scale: Scale = "log", title: bool = True) -> Figure:
-    """A chart as a figure: lines with bands, and their names at their ends.
-
-    The names go into a legend below where the figure is narrow, or where several lines share a colour.
-    """
+    """A chart as a figure: lines with bands, and their names at their ends, or below where there they cannot be."""
     figure, [axes] = style.blank(sheet, 4.6 if sheet.narrow else 4.2)
     style.frame(axes, sheet, chart.title if title else "", chart.across, "regret")
     budgets = chart.curves[0].budgets if chart.curves else chart.bounds[0].budgets

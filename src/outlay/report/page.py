@@ -321,10 +321,7 @@ class PolicyRanking(NamedTuple):
 
 
 def ranking(result: Result) -> PolicyRanking:
-    """Rank the policies of a result.
-
-    A policy that pulls one arm for ever learns nothing, and is ranked only where there is no other policy.
-    """
+    """Rank the policies; one that pulls one arm for ever learns nothing, and is ranked only where there is no other."""
     learns = [not isinstance(policy, Fixed) for policy in result.policies.values()]
     ranked = [index for index, does in enumerate(learns) if does] or list(range(len(learns)))
     runs = result.run_regret()[:, :, -1]

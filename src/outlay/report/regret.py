@@ -112,7 +112,7 @@ def regret_numbers(result: Result, kind: RegretKind = "pseudo", title: str | Non
     numbers = (summary.mean, summary.stderr, summary.q50, summary.q10, summary.q90)
     columns = [*(values[:, -1].tolist() for values in numbers), best_shares(result)]
     rows = [
-        RegretRow(label, mean, *spread, None if bound is None else mean / bound)
+        RegretRow._make((label, mean, *spread, None if bound is None else mean / bound))
         for label, mean, *spread in zip(result.labels, *columns, strict=True)
     ]
     caption = headed(named, last_of(result) + beside(result.mode), result.runs, result.seed)

@@ -107,10 +107,7 @@ class Grouping(NamedTuple):
 
 
 def grouping(result: Result) -> Grouping:
-    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one.
-
-    Of many arms, one that no policy gave a share that can be seen is among the others.
-    """
+    """The best arm and those pulled most, ordered by their gaps; the others together, unless there is just one."""
     problem, count, gaps = result.problem, len(result.problem), result.gaps
     best = int(np.argmin(gaps))
     pulls = result.pulls[:, :, -1].sum(axis=1)

@@ -45,13 +45,6 @@ class Price(NamedTuple):
     worth: float  # ν, its height at 0
 
 
-class Bend(NamedTuple):
-    """The slopes of the hull at an arm: every price of money between them is right when c is its mean cost."""
-
-    before: float  # λ₋, to the left; ∞ where no point is on the left
-    after: float  # λ₊, to the right
-
-
 class FluidRegret(NamedTuple):
     """Regret against N·f(c) and its three parts, each of the shape of the pulls without their last axis."""
 
@@ -81,18 +74,24 @@ def fluid(problem: Problem, budget: float, requests: float) -> Fluid:
     checked_problem("fluid", problem, free=True)
     c = per_request("fluid", budget, requests)
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
-        found = prices(problem.mean_costs, problem.mean_rewards, c * (1 + TIE))  # an arm that costs c: no more than c
-    if requests == math.inf and found.worth > 0:
+        found = fluid_at(problem.mean_costs, problem.mean_rewards, c)
+    if requests == math.inf and found.worth > 0 and found.low is not None:
         does = "refunds" if problem.mean_costs[found.low] < 0 else "pays and costs nothing"
         raise BadParameter("fluid", "requests", f"finite where {problem.names[found.low]!r} {does}", requests)
+    if not math.isfinite(found.value):
+        raise BadParameter("fluid", "problem", "one whose value per request is a finite number", found.value)
+    return found
+
+
+def fluid_at(mean_costs: Vector, mean_rewards: Vector, c: float) -> Fluid:
+    """The fluid optimum of arms with these means, and so much money for each request."""
+    found = prices(mean_costs, mean_rewards, c * (1 + TIE))  # an arm that costs c: no more than c
     low, high = (None if arm == NOTHING else arm for arm in (found.low, found.high))
     share = 0.0
     if high is not None:
-        left = 0.0 if low is None else float(problem.mean_costs[low])
-        share = max(0.0, (c - left) / (float(problem.mean_costs[high]) - left))
+        left = 0.0 if low is None else float(mean_costs[low])
+        share = max(0.0, (c - left) / (float(mean_costs[high]) - left))
     value = found.worth + found.price * c if found.price > 0 else found.worth
-    if not math.isfinite(value):
-        raise BadParameter("fluid", "problem", "one whose value per request is a finite number", value)
     return Fluid(value, found.price, found.worth, low, high, share)
 
 
@@ -115,14 +114,16 @@ def gaps_at(problem: Problem, price: float, worth: float) -> Vector:
     return np.where(gaps > TIE * (worth + price * np.abs(problem.mean_costs)), gaps, 0.0)
 
 
-def bend(problem: Problem, arm: int) -> Bend:
-    """The slopes of the hull at an arm on it, from all other points and the origin."""
+def bend(problem: Problem, arm: int) -> tuple[float, float]:
+    """The slopes of the hull at an arm on it: λ₋ to the left, ∞ where no point is there, and λ₊ to the right.
+
+    Every price of money between them is right when c is the arm's mean cost.
+    """
     costs, rewards = np.append(problem.mean_costs, 0.0), np.append(problem.mean_rewards, 0.0)
     across, up = costs - costs[arm], rewards - rewards[arm]
     slopes = np.divide(up, across, out=np.zeros_like(up), where=across != 0)
     far = TIE * abs(costs[arm])
-    before, after = slopes[across < -far], slopes[across > far]
-    return Bend(float(before.min(initial=math.inf)), float(after.max(initial=0.0)))
+    return float(slopes[across < -far].min(initial=math.inf)), float(slopes[across > far].max(initial=0.0))
 
 
 def vertex(problem: Problem, budget: float, requests: float) -> int | None:
@@ -215,9 +216,9 @@ def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
         return 0.0
     total, root = 0.0, math.sqrt(requests)
     for arm in (found.low, found.high):
-        if arm is None or (slopes := bend(problem, arm)).before == math.inf:
+        if arm is None or (slopes := bend(problem, arm))[0] == math.inf:
             continue  # the origin, or an arm that c > 0 does not come near as N grows
-        cost = problem.mean_costs[arm]
+        (before, after), cost = slopes, problem.mean_costs[arm]
         same = (problem.mean_costs == cost) & (problem.mean_rewards == problem.mean_rewards[arm])
         sigma = math.sqrt(float(problem.second_moments()["var_cost"][same].min()))
         if sigma == 0:
@@ -227,5 +228,5 @@ def fluid_loss(problem: Problem, budget: float, requests: float) -> float:
             raise NotCovered(f"no fluid loss: it is for costs of finite variance, and arm {name!r} has none")
         z = abs(c - float(cost)) * root / sigma
         density, beyond = math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi), 0.5 * math.erfc(z / math.sqrt(2))
-        total += (slopes.before - slopes.after) * sigma * root * (density - z * beyond)
+        total += (before - after) * sigma * root * (density - z * beyond)
     return total

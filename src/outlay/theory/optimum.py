@@ -231,10 +231,7 @@ def longest_rest(law: AnyLaw) -> float:
 
 
 def overshoot_bound(law: AnyLaw) -> float:
-    """A bound on E[S_N] − B of one arm for every B: Lorden's E[(X⁺)²]/μ ≤ E[X²]/μ, or `longest_rest` if smaller.
-
-    ∞ for unbounded costs without a variance.
-    """
+    """A bound on E[S_N] − B of one arm for every B: Lorden's E[(X⁺)²]/μ ≤ E[X²]/μ, or `longest_rest` if smaller."""
     mean, _, variance, *_ = LawMoments(*cost_side(law).moments())
     return min(mean + variance / mean, longest_rest(law))
 
@@ -275,14 +272,11 @@ def gap_constant(problem: Problem) -> GapConstant:
     costs = [cost_side(law) for law in problem.arms]
     boxes = [support_of(cost) for cost in costs]
     most, rest = max(box.cost_high for box in boxes), max(longest_rest(cost) for cost in costs)
-    found = [
-        GapConstant(most, "no cost exceeds it"),
-        GapConstant(rest, "what a cost adds beyond any level, on average"),
-    ]
+    found = [(most, "no cost exceeds it"), (rest, "what a cost adds beyond any level, on average")]
     mean, variance = problem.mean_costs, problem.second_moments()["var_cost"]
     kappa = mean + variance / mean
     if len({_cost_law(cost) for cost in costs}) == 1:
-        found.append(GapConstant(float(kappa[0]), "Lorden's inequality: all costs have one law"))
+        found.append((float(kappa[0]), "Lorden's inequality: all costs have one law"))
     families: dict[object, list[int]] = {}
     for k, cost in enumerate(costs):
         families.setdefault(_family(cost), []).append(k)
@@ -292,13 +286,13 @@ def gap_constant(problem: Problem) -> GapConstant:
         total += min(float((m + v / m).sum()), float(m.max() * (1.0 + (v / m**2).max())))
     settled = (total + largest + math.sqrt(largest * (largest + 2 * total))) / 2
     if min(box.cost_low for box in boxes) >= 0:
-        found.append(GapConstant(settled, "second moments of costs that are never negative"))
+        found.append((settled, "second moments of costs that are never negative"))
     else:
         reach = (1 + float(np.sqrt(1 + variance / mean**2).max())) / 2
-        found.append(GapConstant(total / 2 + reach * settled, "second moments of the costs"))
-    least = min(found, key=lambda candidate: candidate.value or 0.0)
-    if math.isfinite(least.value or 0.0):
-        return least
+        found.append((total / 2 + reach * settled, "second moments of the costs"))
+    least, reason = min(found, key=lambda candidate: candidate[0])
+    if math.isfinite(least):
+        return GapConstant(least, reason)
     wild = problem.names[int(np.argmax(~np.isfinite(variance)))]
     reason = f"the cost of arm {wild!r} is unbounded with infinite variance (Assumption 1)"
     return GapConstant(None, f"not explicit: {reason}")
@@ -378,12 +372,11 @@ def optimal_policy(problem: Problem, budget: float, headroom: float | None = Non
         above = math.ceil(min(MOST_STATES, steps))
     if not solvable(lattice, above):
         most = f"{MOST_STATES:,} steps of {lattice.step:g} with headroom, fewer for costs of many steps"
-        allowed = f"small enough for {most}"
         if not solvable(lattice, 0):
-            raise BadParameter("optimal_policy", "budget", allowed, limit)
-        if headroom is None:
-            allowed = "given, where refunds lead too far above the budget"
-        raise BadParameter("optimal_policy", "headroom", allowed, headroom)
+            raise BadParameter("optimal_policy", "budget", f"small enough for {most}", limit)
+        if headroom is not None:
+            raise BadParameter("optimal_policy", "headroom", f"small enough for {most}", headroom)
+        raise BadParameter("optimal_policy", "headroom", "given, where refunds lead too far above the budget", None)
     best = rates(problem).best
     pulls, static_error = lattice_pulls(lattice, best, above)
     reward = problem.mean_rewards
