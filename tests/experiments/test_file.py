@@ -249,5 +249,10 @@ def test_a_file_that_says_everything_needs_no_problem_that_knows():
     given = {"var_cost": 1.0, "var_reward": 1.0, "cov": 0.0}
     assert PolicyEntry("UCBM1", "a", given).on(wild) == UCBM1(1.0, 1.0, 0.0, min_cost=1e-12)
     for parameters in ({**given, "cov": "known"}, {"var_cost": 1.0}, {}):
-        with pytest.raises(NotCovered, match="UCBM1 needs finite second moments"):
+        lacking = (
+            "cov" if len(parameters) == 3 else "cov and var_reward" if parameters else "cov, var_cost and var_reward"
+        )
+        with pytest.raises(NotCovered, match=f"^UCBM1 lacks {lacking}, .*: UCBM1 needs finite second moments"):
             PolicyEntry("UCBM1", "a", parameters).on(wild)
+    with pytest.raises(NotCovered, match=r"^UCBB2C lacks slope_bound, which the file must give, "):
+        PolicyEntry("UCBB2C", "a", {"cost_bound": 1.0, "reward_bound": 1.0}).on(catalogue.load("G"))

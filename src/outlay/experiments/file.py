@@ -22,7 +22,7 @@ from outlay.logs import LogColumns, stretches
 from outlay.parameters import Parameters, is_record, signature_of
 from outlay.policies.protocol import Policy
 from outlay.problem_policies import OWN_FACTS, fact, own_policy, policy_for, usual_policies
-from outlay.text import one_of
+from outlay.text import listed, one_of
 from outlay.usercode import YOURS, find_class, is_reference
 
 FORMAT = 1
@@ -75,10 +75,11 @@ class PolicyEntry(NamedTuple):
             try:
                 usual = policy_for(problem, self.name)
                 known = {name: value for name, value in usual.arguments().items() if name in FACTS}
-            except NotCovered:  # all the same where the file gives every parameter itself
+            except NotCovered as error:  # all the same where the file gives every parameter itself
                 needed = {name for name, p in signature_of(self.kind).items() if p.default is p.empty}
-                if asked or not given.keys() >= needed:
-                    raise
+                if lacking := sorted(asked | needed - given.keys()):
+                    why = "which the file must give, for the problem cannot tell it"
+                    raise NotCovered(f"{self.name} lacks {listed(lacking, 8)}, {why}: {error}") from None
         known |= {name: fact(problem, name) for name in sorted(asked) if known.get(name) is None}
         if self.own is not None:
             return cast("Policy", own_policy(problem, self.own, {**known, **given}))
