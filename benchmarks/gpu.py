@@ -1,6 +1,6 @@
 """How fast the GPU backend is, and whether it plays the same game as the CPU: `python -m benchmarks.gpu`.
 
-Needs an NVIDIA GPU and `pip install outlay[cuda]`; docs/gpu.md says what the columns mean.
+Needs an NVIDIA GPU and `pip install 'outlay[cuda]'`; docs/gpu.md says what the columns mean.
 """
 
 import argparse

@@ -19,15 +19,15 @@ def printed(program: str, *budget: str) -> str:
     return done.stdout
 
 
-def test_llm_routing_keeps_the_cap():
-    first, *arms = printed("llm_routing.py", "0.2").splitlines()
+def test_answer_questions_keeps_the_cap():
+    first, *arms = printed("answer_questions.py", "0.2").splitlines()
     spent = float(re.findall(r"spent \$([\d.]+) of \$0.2", first)[0])
     assert 0.2 - 0.002 * 2 <= spent <= 0.2  # no call of the cheapest model fits into what is left
     assert [line.split()[0] for line in arms] == ["small", "medium", "large"]
 
 
-def test_llm_router_spends_within_the_cap_and_leaves_nothing_open():
-    (line,) = printed("llm_router.py", "0.3").splitlines()
+def test_calls_that_fail_spends_within_the_cap_and_leaves_nothing_open():
+    (line,) = printed("calls_that_fail.py", "0.3").splitlines()
     spent = float(re.findall(r"closed, ([\d.]+) of 0.3 spent", line)[0])  # closed: it has ended, and nothing is open
     assert 0.3 - 0.002 <= spent <= 0.3
 

@@ -134,7 +134,7 @@ def test_only_our_own_package_is_named() -> None:
     found = commands()
     assert {place.split("/")[0] for place, _ in found} >= {"README.md", "src", "docs", "benchmarks"}
     for place, named in found:
-        package = re.fullmatch(r"(?:outlay|\.)(?:\[([\w,.{}]+)\])?", named)
+        package = re.fullmatch(r"\.|outlay(?:\[([\w,.{}]+)\])?", named)
         assert package, f"{place} tells people to install {named}"
         for extra in filter(None, (package[1] or "").split(",")):
             assert extra in extras or extra in ("{backend}", "{self.extra}"), (

@@ -51,7 +51,7 @@ def test_a_missing_package_is_one_sentence(monkeypatch: pytest.MonkeyPatch, back
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(OutlayError) as caught:
         outlay.simulate(COINS, policies.Fixed(0), budgets=[10.0], backend=backend)
-    assert str(caught.value) == f"backend='{backend}' needs `pip install outlay[{backend}]`"
+    assert str(caught.value) == f"backend='{backend}' needs `pip install 'outlay[{backend}]'`"
 
 
 def test_errors_survive_the_journey() -> None:

@@ -145,7 +145,7 @@ def test_the_demo_shows_a_campaign_that_moves(tmp_path: Path) -> None:
         httpx2.get(f"{address}/healthz")
 
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "service_workers.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "shared_budget.py"
 
 
 def test_the_workers_share_the_cap(store: str) -> None:

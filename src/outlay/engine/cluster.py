@@ -65,7 +65,7 @@ def run(backend: str, tasks: Sequence[Task], workers: int | None, report: Report
         import_module("joblib")
         import_module(package)
     except ModuleNotFoundError:
-        raise OutlayError(f"backend={backend!r} needs `pip install outlay[{backend}]`") from None
+        raise OutlayError(f"backend={backend!r} needs `pip install 'outlay[{backend}]'`") from None
     for task in {task.label: task for task in tasks}.values():
         program_of(task)
     with connect(workers) as cluster:

@@ -40,7 +40,7 @@ THREADS: Backend = "threads"
 
 def test_without_the_package_it_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(OutlayError, match=re.escape("backend='cuda' needs `pip install outlay[cuda]`")):
+    with pytest.raises(OutlayError, match=re.escape("backend='cuda' needs `pip install 'outlay[cuda]'`")):
         backend.run([], 1, lambda done: None)
 
 

@@ -261,7 +261,7 @@ def each(function: Callable[..., Any], *values: Any) -> Any:
 def toolkit() -> Cuda:
     """numba.cuda with a GPU behind it, or one sentence that says what is missing."""
     if importlib.util.find_spec("numba_cuda") is None:
-        raise OutlayError("backend='cuda' needs `pip install outlay[cuda]`")
+        raise OutlayError("backend='cuda' needs `pip install 'outlay[cuda]'`")
     cuda = imported("numba.cuda")
     if not cuda.is_available():
         raise OutlayError("backend='cuda' needs an NVIDIA GPU with its driver, and none was found on this machine")

@@ -1,4 +1,4 @@
-"""examples/llm_router.py with a provider that refuses, fails, hangs, breaks off and bills for all of it.
+"""examples/calls_that_fail.py with a provider that refuses, fails, hangs, breaks off and bills for all of it.
 
 The provider counts its own money. Whatever it does, and whenever tasks are cancelled, the bill stays within the cap and
 no pull is left open.
@@ -23,8 +23,8 @@ CAP = 0.8
 
 @pytest.fixture
 def router(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    path = Path(__file__).parents[1] / "examples" / "llm_router.py"
-    spec = importlib.util.spec_from_file_location("llm_router", path)
+    path = Path(__file__).parents[1] / "examples" / "calls_that_fail.py"
+    spec = importlib.util.spec_from_file_location("calls_that_fail", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,7 +1,7 @@
 """Workers on many machines share a budget that a service keeps; each needs its address, and nothing else.
 
     outlay serve &
-    python examples/service_workers.py http://localhost:8700 0.5
+    python examples/shared_budget.py http://localhost:8700 0.5
 
 Replace `call` with your own. Tells are kept in a file while the service is away, and delivered when it is back.
 """
