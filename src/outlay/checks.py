@@ -1,7 +1,4 @@
-"""Checks of what a user passed: the value as the formulas read it, or one sentence.
-
-`BadParameter` names the parameter, what is allowed and what came; `BadFile` says what is wrong with a file or folder.
-"""
+"""Checks of what a user passed: the value as the formulas read it, or one sentence."""
 
 import math
 import operator
@@ -20,8 +17,7 @@ from outlay.errors import BadFile, BadParameter
 Vector = NDArray[np.float64]
 _OVERRIDES = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068")  # letters that turn what follows
 
-# The limits a number can have, with the words for them.
-LIMITS = {
+LIMITS = {  # that a number can have, with the words for them
     "above": (operator.gt, ">"),
     "at_least": (operator.ge, "≥"),
     "below": (operator.lt, "<"),
@@ -47,11 +43,7 @@ def real(owner: str, name: str, value: object, **limits: float) -> float:
 
 
 def whole(owner: str, name: str, value: object, **limits: float) -> int:
-    """An integer within `limits`; 3.0 is one, 3.5, "3" and True are not.
-
-    >>> whole("simulate", "runs", 100, at_least=1)
-    100
-    """
+    """An integer within `limits`; 3.0 is one, 3.5, "3" and True are not."""
     allowed = "a whole number" + _words(limits)
     try:
         number = real(owner, name, value)
@@ -63,11 +55,7 @@ def whole(owner: str, name: str, value: object, **limits: float) -> int:
 
 
 def word(owner: str, name: str, value: object, words: Sequence[str]) -> str:
-    """One of the words that are allowed.
-
-    >>> word("Fieller", "form", "plugin", ("student", "plugin"))
-    'plugin'
-    """
+    """One of the words that are allowed."""
     if not isinstance(value, str) or value not in words:
         raise BadParameter(owner, name, f"one of {', '.join(words)}", value)
     return words[words.index(value)]  # a plain one, whatever kind of string came

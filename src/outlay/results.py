@@ -45,27 +45,6 @@ _KEY = b"outlay"
 _playing = threading.RLock()  # whoever asks while another thread plays waits for it
 
 
-class OnFirstUse:
-    """A field that is given as an array, or as a function that is called when the field is first read."""
-
-    def __init__(self, name: str, about: str) -> None:
-        self.name, self.__doc__ = name, about
-
-    def __get__(self, result: Result | None, owner: type | None = None) -> Floats | OnFirstUse:
-        if result is None:
-            return self
-        held = vars(result)
-        if callable(held[self.name]):
-            with _playing:
-                if callable(make := held[self.name]):
-                    held[self.name] = make()
-        array: Floats = held[self.name]
-        return array
-
-    def __set__(self, result: Result, value: Floats | Later) -> None:
-        vars(result)[self.name] = value
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The outcome of `simulate`.
@@ -281,9 +260,23 @@ class Result:
         return Table(headings, list(zip(self.labels, *columns, strict=True)), f"Regret at {where}: {made}").html()
 
 
+def _oracle_reward(result: Result) -> Floats:
+    """What π* (always the best arm) earned in the same runs, [run, budget]: played when it is first read."""
+    held = vars(result)
+    if callable(held["oracle_reward"]):
+        with _playing:
+            if callable(play := held["oracle_reward"]):
+                held["oracle_reward"] = play()
+    array: Floats = held["oracle_reward"]
+    return array
+
+
+def _hold_oracle_reward(result: Result, value: Floats | Later) -> None:
+    vars(result)["oracle_reward"] = value
+
+
 # Here, since in the class it would pass for the field's default.
-_about = "What π* (always the best arm) earned in the same runs, [run, budget]: played when it is first read."
-Result.oracle_reward = OnFirstUse("oracle_reward", _about)  # type: ignore[assignment]
+Result.oracle_reward = property(_oracle_reward, _hold_oracle_reward)  # type: ignore[assignment]
 
 
 def checked(owner: str, result: object) -> Result:

@@ -1,8 +1,4 @@
-"""One table of text for a terminal, Markdown, CSV, LaTeX and HTML.
-
-In a terminal too narrow for it, the columns that matter least are left out, and said to be. Text may be folded; numbers
-never are.
-"""
+"""One table of text for a terminal, Markdown, CSV, LaTeX and HTML."""
 
 import csv
 import io

@@ -131,7 +131,7 @@ def simulate(
         pulls=crossings.pulls,
         cost=crossings.cost,
         reward=crossings.reward,
-        oracle_reward=cast("Vector", oracle),  # or what makes it: `results.result.OnFirstUse`
+        oracle_reward=cast("Vector", oracle),  # or what plays it, when it is first read
         version=__version__,
         requests=counts,
         mode=mode,

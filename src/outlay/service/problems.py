@@ -55,11 +55,7 @@ def problem(code: str, detail: str = "", retry_after: float | None = None, **mor
 
 
 def problem_of(error: BaseException) -> ProblemDetails:
-    """The problem that the caller is told for an error.
-
-    >>> problem_of(errors.NotNow("4 pulls are under way", 0.25)).retry_after
-    0.25
-    """
+    """The problem that the caller is told for an error."""
     match error:
         case Refused():
             return problem(error.code, error.detail, error.retry_after)
