@@ -63,6 +63,11 @@ def test_addresses(store: object, allowed: str) -> None:
 
 def test_folders_and_files_of_other_kinds(tmp_path: Path) -> None:
     assert refused(f"sqlite:///{tmp_path}") == f"{tmp_path} is a folder, not a file"
+    for name in ("x" * 300, f"{'x' * 300}/a.db"):
+        assert re.fullmatch(r"/tmp/x+….+ cannot be a store: File name too long", refused(f"sqlite:////tmp/{name}"))
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert refused(f"sqlite:///{tmp_path}/loop")
+    (tmp_path / "loop").unlink()
     assert refused(f"sqlite:///{tmp_path}/no/a.db") == f"{tmp_path}/no/a.db: there is no folder {tmp_path}/no"
     with pytest.raises(StoreError, match=f"there is no file {tmp_path}/a.db"):
         Campaign.open(f"sqlite:///{tmp_path}/a.db")

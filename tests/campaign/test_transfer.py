@@ -101,9 +101,10 @@ def test_files(source: str, content: bytes, store: str, tmp_path: Path) -> None:
     assert path.read_bytes() == content
     with pytest.raises(BadFile, match=r"cannot write .*ledger\.ndjson: it is there already"):
         export_ledger(source, str(path))
-    for where, reason in ((tmp_path / "no" / "x", "there is no folder"), (tmp_path, "it is there already")):
+    refusals = ("no/x", "there is no folder"), ("", "it is there already"), ("x" * 300, "File name too long")
+    for where, reason in refusals:
         with pytest.raises(BadFile, match=reason):
-            export_ledger(source, where)
+            export_ledger(source, tmp_path / where)
     with pytest.raises(BadParameter, match="path of export_ledger must be a path"):
         export_ledger(source, 5)  # type: ignore[arg-type]
     with pytest.raises(StoreError, match="has no campaign 'nobody'"):

@@ -241,10 +241,10 @@ def _is_file(path: str | Path | BinaryIO) -> TypeGuard[BinaryIO]:
 @contextmanager
 def _new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that was not there; gone again where something fails."""
-    if path.exists():
-        raise BadFile(f"cannot write {path}: it is there already")
-    check_writable(path)
     with writing(path):
+        if path.exists():
+            raise BadFile(f"cannot write {path}: it is there already")
+        check_writable(path)
         file = path.open("xb")
     try:
         with file:

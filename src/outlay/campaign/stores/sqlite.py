@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, Connection, Dialect, Engine
 
 from outlay.errors import NoCampaign, StoreError
+from outlay.text import cut
 
 BUSY = 30.0  # seconds to wait for another process's transaction
 # File systems where SQLite's locks cannot be trusted, as Linux names them.
@@ -33,12 +34,17 @@ Identity = tuple[int, int]  # of a file, whatever its name: its device and its n
 
 def checked_path(url: URL, new: bool) -> Path:
     """The file of an address, where there may be one: on a local disk, and there already unless it is to be new."""
-    path = Path(url.database or "").resolve()
-    if path.is_dir():
+    try:
+        path = Path(url.database or "").resolve()
+        is_folder, has_folder, is_there = path.is_dir(), path.parent.is_dir(), path.exists()
+    except (OSError, RuntimeError) as error:  # too long a name; links in a circle
+        reason = error.strerror if isinstance(error, OSError) else "it leads in a circle of links"
+        raise StoreError(f"{cut(url.database or '', 80)} cannot be a store: {reason}") from None
+    if is_folder:
         raise StoreError(f"{path} is a folder, not a file")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise StoreError(f"{path}: there is no folder {path.parent}")
-    if not new and not path.exists():
+    if not (new or is_there):
         raise NoCampaign(f"there is no file {path}")
     kind = file_system(path.parent)
     if kind in _REMOTE:
