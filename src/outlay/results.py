@@ -430,7 +430,11 @@ def _table(result: Result) -> pa.Table:
         "requests": None if result.requests is None else result.requests.tolist(),
         "mode": result.mode,
     }
-    columns = _arrow_keys(result) | {
+    try:
+        keys = {name: pa.array(values) for name, values in _keys(result).items()}
+    except UnicodeEncodeError:
+        raise BadParameter("save", "labels", "text that UTF-8 can hold", result.labels) from None
+    columns = keys | {
         "cost": pa.array(result.cost.ravel()),
         "reward": pa.array(result.reward.ravel()),
         "oracle_reward": pa.array(np.tile(result.oracle_reward.ravel(), len(result.policies))),
@@ -449,18 +453,7 @@ def _keys(result: Result) -> dict[str, NDArray[Any]]:
     }
 
 
-def _arrow_keys(result: Result) -> dict[str, pa.Array]:
-    import pyarrow as pa
-
-    try:
-        return {name: pa.array(values) for name, values in _keys(result).items()}
-    except UnicodeEncodeError:
-        raise BadParameter("save", "labels", "text that UTF-8 can hold", result.labels) from None
-
-
 def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: ClassesByName) -> Result:
-    import pyarrow as pa
-
     chosen = {entry["label"]: _remade(entry, players) for entry in notes["policies"]}
     shape = (len(chosen), notes["runs"], len(notes["budgets"]))
     numbers = {name: table[name].to_numpy().reshape(shape) for name in ("cost", "reward", "oracle_reward")}
@@ -477,8 +470,7 @@ def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: Classes
         requests=np.array(notes["requests"], dtype=np.int64) if notes["requests"] else None,
         mode=notes["mode"],
     )
-    keys = _arrow_keys(result)
-    if not pa.table(keys).equals(table.select(list(keys))):
+    if not all(np.array_equal(values, table[name].to_numpy()) for name, values in _keys(result).items()):
         raise ValueError("its rows are not in the order they were written")
     return result
 

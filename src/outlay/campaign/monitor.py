@@ -80,17 +80,15 @@ class CampaignMonitor:
             self._last.append(entry)
             self._take_in(entry)
         self.behind = most is not None and self.read - before >= most
-        status, arms = self._campaign.status(), self._arms
-        return CampaignView(
-            status,
-            tuple(self._burn),
-            tuple(
-                rate_interval(self._memory.belief(arms[arm.name])) if arm.name in arms else UNKNOWN
-                for arm in status.arms
-            ),
-            tuple(map(_under_way, islice(self._asked.values(), self._most_pulls))),
-            tuple(self._last),
-        )
+        status = self._campaign.status()
+        beliefs = [self.belief(arm.name) for arm in status.arms]
+        intervals = tuple(UNKNOWN if belief is None else rate_interval(belief) for belief in beliefs)
+        pulls = tuple(map(_under_way, islice(self._asked.values(), self._most_pulls)))
+        return CampaignView(status, tuple(self._burn), intervals, pulls, tuple(self._last))
+
+    def belief(self, arm: str) -> Belief | None:
+        """What the outcomes so far say about an arm; None where there are none."""
+        return self._memory.belief(self._arms[arm]) if arm in self._arms else None
 
     def _take_in(self, entry: Entry) -> None:
         arm, pull, more = entry.arm, entry.pull, entry.more

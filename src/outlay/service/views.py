@@ -187,9 +187,6 @@ class _DashboardMonitor(CampaignMonitor):
         self._known: list[tuple[datetime, Moments]] = []  # of all arms, at times further apart the longer it runs
         self._every, self._since = FIRST_EVERY, 0
 
-    def belief(self, arm: str) -> Belief | None:
-        return self._memory.belief(self._arms[arm]) if arm in self._arms else None
-
     def past(self, arm: str) -> list[s.RateAt]:
         """The rate of an arm as known over time, to five digits."""
         found = []
