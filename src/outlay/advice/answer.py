@@ -369,7 +369,7 @@ def policies_table(played: Rehearsal) -> Table:
     return Table(
         ("policy", "earns ± stderr", "of best arm", "lost ± stderr", "1 in 10 loses"),
         rows,
-        f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all arms ({runs})",
+        f"Rehearsal on the log's rows with {number(played.budget)}, from scratch, all ranked arms ({runs})",
         drop_first=("1 in 10 loses", "of best arm"),
         notes=notes,
     )
