@@ -6,6 +6,7 @@ asyncio does. No verb changes anything the second time, so a request that was lo
 
 import asyncio
 import fcntl
+import inspect
 import logging
 import math
 import os
@@ -481,6 +482,11 @@ class AsyncClient(_Base[AsyncClientPull]):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.disconnect()
+
+
+_verb: Any
+for _verb, _given in ((AsyncClient.ask, AsyncClientPull | None), (AsyncClient.ask_many, list[AsyncClientPull])):
+    _verb.__signature__ = inspect.signature(_verb).replace(return_annotation=_given)
 
 
 class Spool:

@@ -20,6 +20,7 @@ from outlay import AsyncClient, Campaign, Client
 from outlay import client as clients
 from outlay.campaign import verify
 from outlay.campaign.ledger.events import Amount
+from outlay.campaign.pull import AsyncClientPull, ClientPull
 from outlay.campaign.records import Receipt
 from outlay.client import Spool
 from outlay.errors import (
@@ -250,6 +251,8 @@ def test_signatures_are_those_of_the_caller() -> None:
         signature = inspect.signature(verb)
         assert [*signature.parameters] == ["self", "pull", "cost", "reward"]
         assert signature.return_annotation is Receipt
+    assert inspect.signature(Client.ask).return_annotation == ClientPull | None
+    assert inspect.signature(AsyncClient.ask).return_annotation == AsyncClientPull | None
 
 
 def test_pauses_are_random_and_as_long_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:
