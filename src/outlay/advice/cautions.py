@@ -7,52 +7,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from outlay import policies
-from outlay.advice.comparison import (
-    IN_BIN,
-    MOST,
-    PAIRS,
-    TIMES,
-    WHOLE,
-    Comparison,
-    Groups,
-    Instances,
-    bins_for,
-    compare,
-    correlation,
-    groups_of,
-    instances_of,
-    merged_groups,
-    merit_of,
-)
+from outlay.advice import comparison, summary
+from outlay.advice.comparison import PAIRS, TIMES, WHOLE, Comparison, Groups, Instances
 from outlay.advice.findings import ArmAdvice, Caution, ComparisonTerms, Latest
 from outlay.advice.rehearsal import Rehearsal
-from outlay.advice.summary import (
-    DOUBTFUL,
-    DRIFT_FALSE_ALARM,
-    FREE,
-    OUT,
-    PARTS,
-    RANKED,
-    TIME,
-    UNRANKED,
-    Floats,
-    Interval,
-    Tallies,
-    Tally,
-    alarms,
-    apart_chance,
-    block_means,
-    change_of,
-    course_of,
-    edges_of,
-    parts_of,
-    rate_interval,
-    slack_of,
-    sums_of,
-    tail_of,
-    verdicts,
-)
-from outlay.advice.summary import FALSE_ALARM as TIMING_ALARM
+from outlay.advice.summary import DOUBTFUL, FREE, OUT, PARTS, RANKED, TIME, UNRANKED, Floats, Ints, Tallies, Tally
 from outlay.policies import Recommendation
 from outlay.policies.protocol import Policy
 from outlay.text import capital, counted, listed, measured, number
@@ -94,12 +53,11 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
     beliefs = [tally.belief(arm) for arm, tally in enumerate(found)]
     kept = [tally.sample.rows() for tally in found]
     samples = [rows[:, np.argsort(rows[TIME], kind="stable")] for rows in kept]  # in the order of time
-    edges = _edges(found, samples, PARTS)
-    parts = [parts_of(sample[TIME], edges) for sample in samples]
-    changes = [[change_of(block_means(values)) for values in sample[:TIME]] for sample in samples]
-    raised = alarms([change for both in changes for change in both])
+    parts = _parts(found, samples, PARTS)
+    changes = [[summary.change_of(summary.block_means(values)) for values in sample[:TIME]] for sample in samples]
+    raised = summary.alarms([change for both in changes for change in both])
     drifts = [cost or reward for cost, reward in zip(raised[::2], raised[1::2], strict=True)]
-    courses = [course_of(*given) for given in zip(drifts, [own[:TIME] for own in samples], parts, strict=True)]
+    courses = [summary.course_of(*given) for given in zip(drifts, [own[:TIME] for own in samples], parts, strict=True)]
     costly = [arm for arm, belief in enumerate(beliefs) if belief.mean_cost > 0.0]
     priced = [arm for arm in costly if beliefs[arm].pulls >= RANKED] or costly
     ground = _ground(tallies, [names[arm] for arm in priced], [samples[arm] for arm in priced], seed)
@@ -109,12 +67,14 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
         courses = [course._replace(drifts=some) for course in courses]
     each = 1.0 - (1.0 - confidence) / len(found)  # of each interval, for all to hold together (Bonferroni)
     ends = float(min(own.low[1] for own in found)), float(max(own.high[1] for own in found))  # of all rewards
-    slack = np.array([slack_of(beliefs[arm], each, *ends) for arm in priced]).T
-    compared = compare(ground.groups, ground.basis, bins=ground.bins, slack=slack, confidence=confidence, seed=seed)
-    tails = [tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n) for tally in found]
+    slack = np.array([summary.slack_of(beliefs[arm], each, *ends) for arm in priced]).T
+    compared = comparison.compare(
+        ground.groups, ground.basis, bins=ground.bins, slack=slack, confidence=confidence, seed=seed
+    )
+    tails = [summary.tail_of(tally.largest.rows()[0], tally.sample.rows()[0], tally.sums.n) for tally in found]
     below = {arm: np.flatnonzero(row).tolist() for arm, row in zip(priced, compared.below, strict=True)}
     heavy, ran = [tails[arm].unsettled for arm in priced], [courses[arm] for arm in priced]
-    says = dict(zip(priced, verdicts(compared.best, list(below.values()), heavy, ran), strict=True))
+    says = dict(zip(priced, summary.verdicts(compared.best, list(below.values()), heavy, ran), strict=True))
     versus = dict(zip(priced, compared.versus, strict=True))
     arms = []
     for arm, (name, tally, belief) in enumerate(zip(names, found, beliefs, strict=True)):
@@ -125,7 +85,7 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
                 name=name,
                 belief=belief,
                 rate=belief.mean_reward / belief.mean_cost if belief.mean_cost > 0.0 else None,
-                interval=rate_interval(belief, each, *ends),
+                interval=summary.rate_interval(belief, each, *ends),
                 correlation=min(1.0, max(-1.0, belief.cov / spread)) if spread > 0.0 else None,
                 tail=tails[arm],
                 cost_change=changes[arm][0],
@@ -135,8 +95,8 @@ def judge(tallies: Tallies, confidence: float, seed: int = 0) -> Judged:
                 versus=versus.get(arm),
                 below=[names[priced[k]] for k in below.get(arm, [])],
                 verdict=says.get(arm, UNRANKED if arm in costly else FREE),
-                costs=Interval(float(tally.low[0]), float(tally.high[0])),
-                rewards=Interval(float(tally.low[1]), float(tally.high[1])),
+                costs=summary.Interval(float(tally.low[0]), float(tally.high[0])),
+                rewards=summary.Interval(float(tally.low[1]), float(tally.high[1])),
                 zero_costs=tally.zero_costs,
                 negative_costs=tally.negative_costs,
             )
@@ -152,39 +112,40 @@ def _ground(tallies: Tallies, priced: Sequence[str], samples: Sequence[Floats], 
     """The same instances where there are such; equal times where arms were used at different ones; else all rows."""
     rng = np.random.default_rng(seed)
     found = [tallies.arms[name] for name in priced]
-    if (instances := instances_of(tallies, priced)) is not None and (instances.sums[..., 1].sum(axis=1) > 0.0).all():
-        return Ground(PAIRS, merged_groups(instances.sums, rng), 1, None, instances)
+    instances = comparison.instances_of(tallies, priced)
+    if instances is not None and (instances.sums[..., 1].sum(axis=1) > 0.0).all():
+        return Ground(PAIRS, comparison.merged_groups(instances.sums, rng), 1, None, instances)
     chance = None
     if len(priced) > 1 and not tallies.by_arm:
-        edges = _edges(found, samples, PARTS)
-        chance = apart_chance([parts_of(sample[TIME], edges) for sample in samples])
-    if chance is not None and chance < TIMING_ALARM:
-        bins = bins_for(len(priced))
-        most = max(MOST, IN_BIN * bins)
-        edges = _edges(found, samples, bins)
-        groups = [groups_of(sample[:TIME], parts_of(sample[TIME], edges), rng, most) for sample in samples]
+        chance = summary.apart_chance(_parts(found, samples, PARTS))
+    if chance is not None and chance < summary.FALSE_ALARM:
+        bins = comparison.bins_for(len(priced))
+        most, parts = max(comparison.MOST, comparison.IN_BIN * bins), _parts(found, samples, bins)
+        groups = [comparison.groups_of(own[:TIME], part, rng, most) for own, part in zip(samples, parts, strict=True)]
         return Ground(TIMES, groups, bins, chance, None)
     groups = []
     for tally in found:
         rows = tally.sample.rows()
         if rows.shape[1] == tally.sums.n:
-            groups.append(groups_of(rows[:TIME], np.zeros(rows.shape[1], np.int64), rng))
+            groups.append(comparison.groups_of(rows[:TIME], np.zeros(rows.shape[1], np.int64), rng))
         else:  # of a long log, the groups that rows were dealt out to while it was read
             used = tally.spread[tally.spread[:, 0] > 0.0]
             groups.append(Groups(used, np.zeros(len(used), np.int64)))
     return Ground(WHOLE, groups, 1, chance, None)
 
 
-def _edges(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> Floats:
+def _parts(found: Sequence[Tally], samples: Sequence[Floats], count: int) -> list[Ints]:
+    """In which of `count` parts of the time, with as many rows each, the rows of each arm are."""
     weights = [tally.sums.n / sample.shape[1] for tally, sample in zip(found, samples, strict=True)]
-    return edges_of([sample[TIME] for sample in samples], weights, count)
+    edges = summary.edges_of([sample[TIME] for sample in samples], weights, count)
+    return [summary.parts_of(sample[TIME], edges) for sample in samples]
 
 
 def _latest(pairs: Floats, confidence: float, lowest: float, highest: float) -> Latest | None:
     if pairs.shape[1] < FEW_LATELY or not pairs[0].mean() > 0.0:
         return None
-    belief = sums_of(pairs).belief(0, np.zeros(2))
-    interval = rate_interval(belief, confidence, lowest, highest)
+    belief = summary.sums_of(pairs).belief(0, np.zeros(2))
+    interval = summary.rate_interval(belief, confidence, lowest, highest)
     return Latest(belief.mean_reward / belief.mean_cost, interval, belief.pulls)
 
 
@@ -204,8 +165,8 @@ def _terms(
         instance=None if instances is None else instances.column,
         instances=0 if instances is None else instances.shared,
         all_instances=0 if instances is None else instances.total,
-        correlation=correlation(ground.groups, compared.best) if shared else None,
-        merit=merit_of(ground.groups, ground.bins, compared.pairs, parts, shared=shared, seed=seed),
+        correlation=comparison.correlation(ground.groups, compared.best) if shared else None,
+        merit=comparison.merit_of(ground.groups, ground.bins, compared.pairs, parts, shared=shared, seed=seed),
     )
 
 
@@ -313,7 +274,7 @@ def _times(arms: Sequence[ArmAdvice], terms: ComparisonTerms) -> Iterator[Cautio
     named = f" {terms.dated}, which was found by itself" * (terms.dated is not None)
     when = f"by the column of times{named}" if terms.timed else "if the file is in order of time"
     if terms.apart:
-        found = f"Arms were used at different times ({when}; chance of a false alarm {TIMING_ALARM:.0%})"
+        found = f"Arms were used at different times ({when}; chance of a false alarm {summary.FALSE_ALARM:.0%})"
         found += ": what changed over time may look like an arm's doing"
         so = "they are compared at equal times, in short stretches that have rows of both"
         few = [arm.name for arm in arms if arm.versus is not None and arm.versus.rows < arm.rows / 2]
@@ -402,7 +363,7 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
         for what, change in (("cost", arm.cost_change), ("reward", arm.reward_change))
         if change is not None
     ]
-    raised = alarms([change for change, _ in tested])
+    raised = summary.alarms([change for change, _ in tested])
     if found := sorted(test for test, alarm in zip(tested, raised, strict=True) if alarm):
         said = "; ".join(
             f"{what} from {number(change.before)} to {number(change.after)} about {change.at:.0%} into its rows"
@@ -415,7 +376,7 @@ def _drift(arms: Sequence[ArmAdvice], timed: bool) -> Iterator[Caution]:
             why += "; an arm that was not below another in every eighth of the log, and clearly in the last, is called"
             why += " behind, not ruled out"
             why += "; where the future mixes such rows as the log does, shuffle the file and ask again" * (not timed)
-        level = f"{counted(len(tested), 'test')}, chance of any false alarm {DRIFT_FALSE_ALARM:.0%}"
+        level = f"{counted(len(tested), 'test')}, chance of any false alarm {summary.DRIFT_FALSE_ALARM:.0%}"
         yield Caution("drift", f"Rows are not in random order ({said}{more}): {why} ({level})")
 
 
