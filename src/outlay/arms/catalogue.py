@@ -8,7 +8,6 @@ two Gaussian arms whose rates differ by one percent, and three worse ones
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from outlay.arms.bounded import Beta, Uniform
 from outlay.arms.continuous import Gaussian, Linear, Lognormal, Pareto, StudentT
@@ -21,10 +20,7 @@ from outlay.errors import BadParameter
 from outlay.text import meant
 from outlay.usercode import find_class
 
-
-class _Entry(NamedTuple):
-    description: str
-    arms: Callable[[], list[AnyLaw]]
+_Entry = tuple[str, Callable[[], list[AnyLaw]]]  # in a line what it is; its arms
 
 
 def names() -> tuple[str, ...]:
@@ -34,7 +30,8 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Problem:
     """The problem of this name."""
-    return Problem(_entry(name).arms())
+    _, arms = _entry(name)
+    return Problem(arms())
 
 
 def find(text: str, owner: str = "compare") -> Problem:
@@ -57,7 +54,7 @@ def beside(folder: Path) -> Resolve:
 
 def describe(name: str) -> str:
     """One line about the problem of this name."""
-    return _entry(name).description
+    return _entry(name)[0]
 
 
 def _entry(name: object) -> _Entry:
@@ -87,8 +84,8 @@ def _thousand_arms() -> list[AnyLaw]:
     return [arm(k) for k in range(1, 1001)]
 
 
-_ENTRIES = {
-    "G": _Entry(
+_ENTRIES: dict[str, _Entry] = {
+    "G": (
         "three correlated Gaussian arms",
         lambda: [
             Gaussian(1.0, 1.5, 0.5, 0.5, 0.6),
@@ -96,10 +93,10 @@ _ENTRIES = {
             Gaussian(1.2, 1.2, 0.5, 0.6, 2 / 3),
         ],
     ),
-    "H": _Entry("ten independent Bernoulli arms", _bernoulli_h),
-    "gaussian5": _Entry("five uncorrelated Gaussian arms with rates from 1 to 0.4", lambda: _gaussian5(0.0)),
-    "strong-correlation": _Entry("gaussian5 with correlation 0.9 in every arm", lambda: _gaussian5(0.9)),
-    "heavy-tails": _Entry(
+    "H": ("ten independent Bernoulli arms", _bernoulli_h),
+    "gaussian5": ("five uncorrelated Gaussian arms with rates from 1 to 0.4", lambda: _gaussian5(0.0)),
+    "strong-correlation": ("gaussian5 with correlation 0.9 in every arm", lambda: _gaussian5(0.9)),
+    "heavy-tails": (
         "Pareto, Student, lognormal and linear arms with 2.2 to 3 moments",
         lambda: [
             Lognormal(1.0, 1.0, 1.0, 0.8, 0.5),
@@ -109,7 +106,7 @@ _ENTRIES = {
             Pareto(1.5, 0.6, 3.0, 2.2),
         ],
     ),
-    "negative-costs": _Entry(
+    "negative-costs": (
         "arms whose costs are often negative, with positive means",
         lambda: [
             Gaussian(0.4, 0.5, 1.0, 0.5, -0.5),
@@ -119,12 +116,12 @@ _ENTRIES = {
             Discrete([-1.0, 2.0], [0.1, 0.1], [0.4, 0.6]),
         ],
     ),
-    "near-tie": _Entry(
+    "near-tie": (
         "two Gaussian arms whose rates differ by one percent, and three worse ones",
         lambda: [Gaussian(1.0, rate, 0.5, 0.5) for rate in (0.99, 1.0, 0.8, 0.6, 0.4)],
     ),
-    "thousand-arms": _Entry("a thousand Gaussian arms with rates from 0.2 to 1", _thousand_arms),
-    "bounded": _Entry(
+    "thousand-arms": ("a thousand Gaussian arms with rates from 0.2 to 1", _thousand_arms),
+    "bounded": (
         "Bernoulli, Beta, uniform and discrete arms on [0, 1], correlated",
         lambda: [
             Bernoulli(0.5, 0.4, 0.4),

@@ -105,7 +105,6 @@ def _value(value: object, arm: str, what: str = "a field") -> object:
 
 
 def _law(table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
-    """The law that a table describes."""
     name = table.pop("law", None)
     if is_reference(name):
         return _own(name, table, where, resolve)
@@ -140,7 +139,6 @@ def _own(reference: str, table: dict[str, Any], where: str, resolve: Resolve) ->
 
 
 def _made(cls: type, name: str, table: dict[str, Any], where: str, resolve: Resolve) -> AnyLaw:
-    """A law of this class, with the arguments in a table."""
     parameters = signature_of(cls)
     if unknown := table.keys() - parameters.keys():
         raise BadFile(f"{where}: {name} has no argument {', '.join(sorted(unknown))}; it has {', '.join(parameters)}")

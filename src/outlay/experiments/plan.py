@@ -123,8 +123,7 @@ def points_of(experiment: Experiment) -> list[SweepPoint]:
             raise BadFile(f"{experiment.source}: {name}: give the sweep a shorter `name`, or shorter values")
         if folder in folders[:i]:
             other = points[folders.index(folder)]
-            both = f"{other.title} and {points[i].title}"
-            raise BadFile(f"{experiment.source}: {both} would share the folder {folder}")
+            raise BadFile(f"{experiment.source}: {other.title} and {points[i].title} would share the folder {folder}")
     return points
 
 

@@ -113,8 +113,7 @@ def _results(
 def check_memory(experiment: Experiment, points: Sequence[plan.SweepPoint]) -> None:
     """Refuse, before the work, results that do not fit into memory: all pulls of the largest point."""
     arms, policies = max(len(point.problem) for point in points), len(experiment.players) + 1  # and the oracle
-    owner = f"[experiment] in {experiment.source}"
-    room_for(owner, policies, experiment.runs, len(experiment.budgets), arms)
+    room_for(f"[experiment] in {experiment.source}", policies, experiment.runs, len(experiment.budgets), arms)
 
 
 def _played(

@@ -99,7 +99,6 @@ def write_point(experiment: Experiment, point: SweepPoint, result: Result, folde
 
 
 def _files(point: SweepPoint, folder: Path) -> list[Path]:
-    """The files of a point: its result, then its report."""
     home = folder / folder_of(point.values) if point.values else folder
     return [home / "result.parquet", *report_files(home)]
 
@@ -294,8 +293,7 @@ def _in_a_grid(points: Sequence[PointRanking], unsure: str) -> list[str]:
         least = [f"{first} lost least at {most} of {len(points)} points", *(f"{name} at {n}" for name, n in rest)]
         said.append(", ".join(least) + ".")
     if tied := [one.title for one in points if one.ranking.tied]:
-        where = f"{counted(len(tied), 'point')} ({listed(tied, 3, '; ')})"
-        said.append(f"At {where} {unsure} which policy lost least.")
+        said.append(f"At {counted(len(tied), 'point')} ({listed(tied, 3, '; ')}) {unsure} which policy lost least.")
     return said
 
 

@@ -215,7 +215,6 @@ def _settle(known: ScoreBounds, pulls: Counts, arm: int, bound: float, due: int)
 
 
 def _take_out(known: ScoreBounds, pulls: Counts, arm: int) -> None:
-    """Empty an arm's leaf."""
     node = len(pulls) + arm
     known.tops[node] = len(pulls)
     known.dues[node] = NEVER

@@ -44,12 +44,10 @@ WORST_CASE = "any policy, worst case"
 _POINTS = 25  # of a curve, log-spaced from a thousandth of the budget
 _WORST_POINTS = 5  # of the worst case, whose logarithm is nearly a line
 _HEADINGS = ("arm", "rate", "gap", "σ²", "D*", "pulls ≥", "regret ≥", "printed ≥")
-_REQUEST_HEADINGS = ("arm", "cost", "reward", "share", "gap", "D", "pulls ≥", "regret ≥")
 _SPARED = ("printed ≥", "σ²", "D*", "pulls ≥")  # by a narrow terminal
 _MOST_BEST = 2
 _MOST_ROWS = 12  # arms shown; the others are summed up in a row
 _LONGEST_NAME = 24
-_LEMMA_3 = "Theorem 2, whose constant it leaves open, with that of Lemma 3"
 
 
 class Column(NamedTuple):
@@ -149,7 +147,6 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
 
 
 def _columns(problem: Problem, budget: float, constants: Constants) -> tuple[list[Column], dict[str, str]]:
-    """The upper bounds, and why others are missing."""
     found: list[Column] = []
     uncovered: dict[str, str] = {}
     kinds = ("proved", "printed") if constants == "both" else (constants,)
@@ -296,7 +293,9 @@ def _upper_notes(bounds: ProblemBounds) -> list[tuple[str, str]]:
     if "printed" in kinds:
         found.append(("printed", "the same with the constants that the paper prints, which are not all right"))
     for column in bounds.columns:
-        theorem = _LEMMA_3 if (column.theorem, column.constants) == (HEAVY_TAILED, "printed") else column.theorem
+        theorem = column.theorem
+        if (theorem, column.constants) == (HEAVY_TAILED, "printed"):
+            theorem = "Theorem 2, whose constant it leaves open, with that of Lemma 3"
         if column.constants == "proved" and column.setting:
             found.append((column.label, f"{theorem}, for {column.policy}({column.setting})"))
         elif column.constants == "printed" or "printed" not in kinds:
@@ -420,10 +419,10 @@ def request_bounds_table(bounds: RequestBounds) -> "Group":
         numbers = (row.gap, row.divergence, row.pulls, row.lower)
         share = "–" if not row.share else f"{number(100 * row.share, 3)} %"
         rows.append([row.arm, number(row.cost), number(row.reward), share, *map(cell, numbers)])
-    title = f"{bounds.requests:,.12g} requests for {number(bounds.budget, 12)}"
+    headings = ("arm", "cost", "reward", "share", "gap", "D", "pulls ≥", "regret ≥")
     return Group(
-        grid(answers(bounds), title),
-        Table(_REQUEST_HEADINGS, rows, drop_first=("pulls ≥", "D", "gap"), total=True),
+        grid(answers(bounds), f"{bounds.requests:,.12g} requests for {number(bounds.budget, 12)}"),
+        Table(headings, rows, drop_first=("pulls ≥", "D", "gap"), total=True),
         grid(request_notes(bounds)),
     )
 

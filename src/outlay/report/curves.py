@@ -137,8 +137,7 @@ def floor_of(problem: Problem, budget: float | None = None, requests: int | None
     except NotCovered as reason:
         return Floor(None, str(reason), requests)
     except BadParameter:  # rates beyond what the theory calculates with
-        why = "no lower bound: the numbers of this problem are too large or too small for it"
-        return Floor(None, why, requests)
+        return Floor(None, "no lower bound: the numbers of this problem are too large or too small for it", requests)
     return Floor(sharp, requests=requests)
 
 

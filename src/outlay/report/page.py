@@ -130,7 +130,6 @@ def page_text(
         served = counted(int(result.requests[-1]), "request")
         limits = served if result.budgets[-1] == np.inf else f"{limits} for {served}"
     summary = f"{counts}, {limits}, {counted(result.runs, 'run')} of each policy"
-    table = numbers.table()
     return render(
         "report.html.j2",
         title=title or f"{', '.join(result.labels)} on {arms} arms",
@@ -138,7 +137,7 @@ def page_text(
         summary=f"{_QUESTION} {summary}" if title else summary,
         verdict=verdict(ranking(result), result),
         figures={figure.name: figure for figure in figures},
-        table=table,
+        table=numbers.table(),
         bound=capital(bound_sentence(numbers.floor)),
         arms=arms_table(result),
         served=result.requests is not None,

@@ -217,8 +217,7 @@ def reward_figure(result: Result, *, width: Width = "page", title: bool = True) 
     handles: list[Artist] = []
     gain, loss = np.zeros(len(rows)), np.zeros(len(rows))
     for part, colour in zip(numbers.expected.T, arm_colours(numbers.arms), strict=True):
-        bars = axes.barh(rows, part, 0.66, np.where(part < 0, loss, gain), color=colour)
-        handles.append(bars[0])
+        handles.append(axes.barh(rows, part, 0.66, np.where(part < 0, loss, gain), color=colour)[0])
         gain, loss = gain + np.maximum(part, 0.0), loss + np.minimum(part, 0.0)
     handles.append(axes.axvline(numbers.best, color=INK, linewidth=sheet.line / 1.6, linestyle=(0, (5.0, 3.0))))
     axes.set_yticks(rows, [stacked(label, sheet) for label in numbers.policies], parse_math=False)

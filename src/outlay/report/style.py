@@ -5,7 +5,6 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from textwrap import fill, wrap
@@ -101,8 +100,7 @@ def blank(sheet: Sheet, height: float, rows: int = 1, columns: int = 1, **shared
     """A figure with empty axes, row by row; `height` is in inches for a width of 7, and scales with the width."""
     figure = ShownFigure(figsize=(sheet.inches, height * sheet.inches / 7.0), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False, **shared)
-    return figure, list(axes.flat)
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
 
 
 def frame(axes: Axes, sheet: Sheet, title: str = "", x: str = "", y: str = "", grid: Grid = "y") -> None:
@@ -156,7 +154,8 @@ def band(axes: Axes, curve: Curve, colour: str) -> None:
 def legend(figure: Figure, sheet: Sheet, handles: Sequence[Artist], labels: list[str]) -> None:
     """The names below the axes, in as many columns as there is room for; the figure grows by their rows."""
     lengths, room = [len(label) + 7 for label in labels], 50 if sheet.narrow else 88
-    columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, _columns(lengths, n))) <= room), 1)
+    # A legend divides its names downwards, the first columns one longer where that leaves a rest: so does array_split.
+    columns = next((n for n in range(len(labels), 1, -1) if sum(map(max, np.array_split(lengths, n))) <= room), 1)
     rows = math.ceil(len(labels) / columns)
     figure.set_figheight(figure.get_figheight() + (rows * 1.5 + 0.8) * sheet.text / 72.0)
     made = figure.legend(
@@ -165,13 +164,6 @@ def legend(figure: Figure, sheet: Sheet, handles: Sequence[Artist], labels: list
     )  # fmt: skip
     for text in made.get_texts():
         text.set_parse_math(False)
-
-
-def _columns(lengths: list[int], count: int) -> list[list[int]]:
-    """How a legend divides its names: downwards, the first columns one longer where the division leaves a rest."""
-    rows, more = divmod(len(lengths), count)
-    starts = [i * rows + min(i, more) for i in range(count + 1)]
-    return [lengths[start:stop] for start, stop in pairwise(starts)]
 
 
 def stacked(label: str, sheet: Sheet) -> str:

@@ -129,8 +129,7 @@ def _require_kl_rate(problem: Problem, policy: KLRate) -> None:
 def _arm(law: AnyLaw) -> ArmLaw:
     points, moments = outcomes(law), LawMoments(*law.moments())
     square = 1.0 + moments.var_cost / moments.mean_cost**2
-    free = float(points.probabilities[points.costs == 0].sum())
-    return ArmLaw(points, moments.mean_cost, square, free)
+    return ArmLaw(points, moments.mean_cost, square, float(points.probabilities[points.costs == 0].sum()))
 
 
 def _judged(arm: ArmLaw, rate: float, bound: float, budget: float, more: float) -> float:
