@@ -23,18 +23,8 @@ from outlay.engine.limits import MODES
 from outlay.errors import BadFile
 from outlay.experiments.file import Experiment, Sweep, Values, printable
 from outlay.experiments.plan import SweepPoint, folder_of, shown, title_of
-from outlay.report import style
-from outlay.report.curves import (
-    FLOOR_HELPS,
-    LOWER_BOUND,
-    REQUESTS_BOUND,
-    Axis,
-    Curve,
-    Line,
-    Scale,
-    floor_for,
-    regret_axis,
-)
+from outlay.report import curves, style
+from outlay.report.curves import Axis, Curve, Line, Scale
 from outlay.report.page import PageFigure, PolicyRanking, budgets_spanned, ranking, render, report_files, write_report
 from outlay.report.regret import headed, table
 from outlay.results import Floats, Result, beside, ended, load, regret_summary
@@ -169,7 +159,7 @@ def _sweep_files(folder: Path) -> list[Path]:
 
 def rows_of(values: Values, result: Result) -> list[Row]:
     """The rows of a point with these swept values, one per policy."""
-    bound, budget = floor_for(result), float(result.budgets[-1])
+    bound, budget = curves.floor_for(result), float(result.budgets[-1])
     floor = bound.at(budget)
     last = np.stack(regret_summary(result), axis=-1)[:, -1].tolist()
     return [
@@ -344,17 +334,17 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
         others = {name: value for name, value in row.values.items() if name != first.name}
         groups.setdefault(title_of(others), []).append(row)
     panels = [_panel(title, group, xs, order, _APART if words else 0.0) for title, group in groups.items()]
-    curves = [curve for panel in panels for curve in panel.curves]
-    tops = np.array([curve.mean.max() for curve in curves])
+    drawn = [curve for panel in panels for curve in panel.curves]
+    tops = np.array([curve.mean.max() for curve in drawn])
     apart = (tops > 0).any() and tops.max() > _LOG_FROM * tops[tops > 0].min()
     means = f"mean of {runs} runs, 95 % bands" if runs > 1 else "1 run"
     scale: Scale = "log" if apart else "linear"
-    high = float(tops.max()) * FLOOR_HELPS[scale]
+    high = float(tops.max()) * curves.FLOOR_HELPS[scale]
     kept = [
         panel._replace(floor=None) if panel.floor is not None and np.nanmax(panel.floor.values) > high else panel
         for panel in panels
     ]
-    axis = regret_axis(curves, [panel.floor for panel in kept if panel.floor], scale)
+    axis = curves.regret_axis(drawn, [panel.floor for panel in kept if panel.floor], scale)
     title = f"Regret at {where(rows)}, {means}"
     low, high_x = float(xs[0]), float(xs[-1])
     margin = 0.3 if words else 0.05 * (high_x - low) or 0.05 * abs(high_x) or 1.0
@@ -367,17 +357,17 @@ def sweep_chart(sweeps: Sequence[Sweep], rows: Sequence[Row], runs: int) -> Swee
 
 def _panel(title: str, rows: Sequence[Row], xs: Floats, order: NDArray[np.intp], apart: float) -> Panel:
     labels = list(dict.fromkeys(row.policy for row in rows))
-    curves = []
+    drawn = []
     for i, label in enumerate(labels):
         mine = [row for row in rows if row.policy == label]
         mean, low, high = (
             np.array(column)[order] for column in zip(*((r.mean, r.low, r.high) for r in mine), strict=True)
         )
         aside = apart * (i - (len(labels) - 1) / 2)
-        curves.append(Curve(shortened(label), xs + aside, mean, low, high))
+        drawn.append(Curve(shortened(label), xs + aside, mean, low, high))
     floor = np.array([row.lower_bound for row in rows if row.policy == rows[0].policy])[order]
-    name = LOWER_BOUND if rows[0].requests is None else REQUESTS_BOUND
-    return Panel(title, curves, None if np.isnan(floor).all() else Line(name, xs, floor))
+    name = curves.LOWER_BOUND if rows[0].requests is None else curves.REQUESTS_BOUND
+    return Panel(title, drawn, None if np.isnan(floor).all() else Line(name, xs, floor))
 
 
 def sweep_figure(chart: SweepChart, width: style.Width = "page", *, title: bool = True) -> Figure:

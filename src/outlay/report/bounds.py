@@ -13,18 +13,8 @@ from outlay.checks import real, word
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2C
 from outlay.problem_policies import policy_for
-from outlay.report.curves import (
-    LABEL_GAP,
-    LOWER_BOUND,
-    PRINTED_BOUND,
-    Chart,
-    Curve,
-    Line,
-    floor_of,
-    levels,
-    regret_axis,
-    spread,
-)
+from outlay.report import curves
+from outlay.report.curves import Chart, Curve, Line
 from outlay.results import Floats
 from outlay.tables import Table
 from outlay.text import cut, listed, number
@@ -136,7 +126,7 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
         rows.append(ArmBounds(name, rate, gap, sigma2, distance, pulls, lower, printed, terms))
     reason = "" if budget > 1 else "no lower bound: it is a multiple of ln B, and B ≤ 1"
     if len(distances) < len(suboptimal(problem)) or not finite:
-        reason = floor_of(problem).reason or reason
+        reason = curves.floor_of(problem).reason or reason
     worst, near = None, None
     with suppress(NotCovered, BadParameter):  # rates beyond what the theory calculates with
         worst = theory.worst_case_bound(problem, budget)
@@ -199,15 +189,15 @@ def bounds_chart(problem: Problem, budget: float, constants: Constants = "both")
     budgets = np.geomspace(budget / 1000.0, budget, _POINTS)
     at_budget, found = problem_bounds(problem, budget, constants), theory.rates(problem)
     gaps, least = dict(zip(problem.names, found.gap, strict=True)), found.min_mean_cost
-    curves, here = [], budgets[budgets >= min(budget, least)]
+    upper, here = [], budgets[budgets >= min(budget, least)]
     for column in at_budget.columns:
-        values = _summed(column.terms, levels(here, least), gaps, here)
-        curves.append(_curve(f"{column.policy}, {column.constants}", here, values))
+        values = _summed(column.terms, curves.levels(here, least), gaps, here)
+        upper.append(_curve(f"{column.policy}, {column.constants}", here, values))
     lines = []
     if at_budget.total.lower and math.isfinite(at_budget.total.lower):
         here = budgets[budgets >= min(budget, 2.0)]
         losses = dict(zip(problem.names, found.gap * found.mean_cost, strict=True))
-        for label, share in ((LOWER_BOUND, 1.0), (PRINTED_BOUND, 0.5)):
+        for label, share in ((curves.LOWER_BOUND, 1.0), (curves.PRINTED_BOUND, 0.5)):
             terms = {row.arm: share * losses[row.arm] / row.divergence for row in at_budget.arms if row.divergence}
             lines.append(Line(label, here, _summed(terms, np.log(here), gaps, here)))
     if at_budget.worst:
@@ -215,14 +205,12 @@ def bounds_chart(problem: Problem, budget: float, constants: Constants = "both")
         values = np.array([theory.worst_case_bound(problem, float(b)) for b in few[:-1]] + [at_budget.worst])
         if (values > 0).sum() > 1:
             lines.append(Line(WORST_CASE, few[values > 0], values[values > 0]))
-    if not any(curve.mean.any() for curve in curves) and not lines:
+    if not any(curve.mean.any() for curve in upper) and not lines:
         raise NotCovered(f"no bound to draw: {at_budget.reason or 'all of them are 0'}")
-    axis = regret_axis([*curves, *(_curve(*line[:3]) for line in lines)], [])
-    ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
-    missing = [] if curves else ["no theorem bounds it from above"]
-    missing += [] if lines and lines[0].label == LOWER_BOUND else ["no lower bound"]
-    heights = spread([axis.height(end) for end in ends], LABEL_GAP)
-    return Chart(", ".join(["Bounds on regret", *missing]), curves, lines, axis, heights)
+    axis = curves.regret_axis([*upper, *(_curve(*line[:3]) for line in lines)], [])
+    missing = [] if upper else ["no theorem bounds it from above"]
+    missing += [] if lines and lines[0].label == curves.LOWER_BOUND else ["no lower bound"]
+    return Chart(", ".join(["Bounds on regret", *missing]), upper, lines, axis)
 
 
 def _summed(terms: dict[str, float], share: Floats, gaps: dict[str, float], budgets: Floats) -> Floats:

@@ -81,14 +81,19 @@ class Axis(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Everything a regret figure shows; `heights` are those of the labels: the curves' in order, then the bounds'."""
+    """Everything a regret figure shows."""
 
     title: str
     curves: list[Curve]
     bounds: list[Line]
     axis: Axis
-    heights: list[float]
     across: str = "budget"  # what the curves are over
+
+    @property
+    def heights(self) -> list[float]:
+        """Those of the labels: the curves' in order, then the bounds'."""
+        ends = [float(curve.mean[-1]) for curve in self.curves] + [float(line.values[-1]) for line in self.bounds]
+        return spread([self.axis.height(end) for end in ends], LABEL_GAP)
 
 
 def regret_chart(
@@ -107,15 +112,13 @@ def regret_chart(
         lines = [line for line in bound_lines(result, floor) if line.values[-1] <= most * FLOOR_HELPS[axis.scale]]
         lines += [line for line in ceiling_lines(result) if line.values[-1] <= most * _CEILING_HELPS[axis.scale]]
         axis = regret_axis(curves, lines, axis.scale)
-    ends = [float(curve.mean[-1]) for curve in curves] + [float(line.values[-1]) for line in lines]
     bands = "95 % bands" if centre == "mean" else "with the middle 80 %"
     runs = "1 run" if result.runs == 1 else f"{centre} of {result.runs} runs, {bands}"
     name = "Pseudo-regret" if kind == "pseudo" else "Realised regret"
-    heights = spread([axis.height(end) for end in ends], LABEL_GAP)
     across = axis_of(result)[0]
     if across == "budget" and result.requests is not None and len(set(result.requests.tolist())) > 1:
         across = "budget, and requests with it"  # a point is for its own requests
-    return Chart(f"{name}, {runs}", curves, lines, axis, heights, across)
+    return Chart(f"{name}, {runs}", curves, lines, axis, across)
 
 
 def regret_curves(result: Result, kind: RegretKind = "pseudo", centre: Centre = "mean") -> list[Curve]:
