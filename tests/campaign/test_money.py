@@ -126,10 +126,21 @@ def test_many_costs_below_half_a_unit_do_not_pass_the_cap() -> None:
     assert campaign.status().spent == 1.0
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0])
+NO_UNITS = ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0]
+HUGE = ["1e999999999", "0e999999999", Decimal("1e-999999999"), "0." + "1" * 29, "9" * 30 + "e-20", 10**5000]
+
+
+@pytest.mark.parametrize("text", NO_UNITS + HUGE, ids=range(len(NO_UNITS + HUGE)))
 def test_units_that_are_none_are_refused(text: Any) -> None:
     with pytest.raises(BadParameter, match=r"unit of Campaign must be a decimal number from 1e-18 to 1e18"):
         Unit.named(text)
+
+
+def test_a_cost_of_a_million_digits_is_rounded_at_once() -> None:
+    unit = Unit.named("0.03")  # no power of ten
+    digits = "0.03" + "0" * 1_000_000 + "1"
+    assert unit.measured("tell", "cost", Decimal(digits)) == (2, True)
+    assert unit.measured("tell", "cost", Decimal("-" + digits)) == (-1, True)
 
 
 @pytest.mark.parametrize(("text", "size"), [("0.010", "0.01"), (0.01, "0.01"), (1, "1"), (Decimal("1e-9"), "1E-9")])

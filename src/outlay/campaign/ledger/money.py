@@ -10,6 +10,7 @@ import numpy as np
 from outlay.errors import BadParameter
 
 MOST = 2**53  # units in one amount: beyond, a float cannot hold every whole number
+MOST_DIGITS = 28  # of a unit
 _EXACT = Context(prec=MAX_PREC)
 
 
@@ -31,12 +32,14 @@ class Unit(NamedTuple):
     def named(text: object) -> "Unit":
         """The unit that a decimal number names, such as "1e-9"."""
         try:
-            size = Decimal(str(text)).normalize()
-            good = size.is_finite() and -18 <= size.adjusted() <= 18 and size > 0
-        except InvalidOperation:
+            size = Decimal(str(text))
+            good = size.is_finite() and size > 0 and -18 <= size.adjusted() <= 18
+            size = _EXACT.normalize(size) if good else size  # not before: this fails where the exponent is huge
+        except (InvalidOperation, ValueError):  # the latter from an integer of thousands of digits
             good = False
-        if not good or isinstance(text, bool):
-            raise BadParameter("Campaign", "unit", 'a decimal number from 1e-18 to 1e18, such as "1e-9"', text)
+        if not good or len(size.as_tuple().digits) > MOST_DIGITS or isinstance(text, bool):
+            allowed = f'a decimal number from 1e-18 to 1e18, of {MOST_DIGITS} digits at most, such as "1e-9"'
+            raise BadParameter("Campaign", "unit", allowed, text)
         return Unit(size, *Fraction(size).as_integer_ratio())
 
     def units(self, owner: str, name: str, value: object, *, up: bool = True) -> int:
@@ -63,13 +66,13 @@ class Unit(NamedTuple):
         rounding = ROUND_CEILING if up else ROUND_FLOOR
         if magnitude < -20:  # far below one unit
             return int((Decimal("0.1") * (1 if exact > 0 else -1)).to_integral_value(rounding)), True
-        if self.size.as_tuple().digits == (1,):  # a power of ten: Fraction would be slow
-            scaled = exact.scaleb(-self.size.adjusted(), _EXACT)
-            units = int(scaled.to_integral_value(rounding))
-            return self._at_most(units, owner, name, value), scaled != units
-        ratio = Fraction(exact) / Fraction(self.over, self.under)
-        units = math.ceil(ratio) if up else math.floor(ratio)
-        return self._at_most(units, owner, name, value), ratio != units
+        # In steps of the unit's last digit, of which a unit is a whole number: Fraction would be slow.
+        exponent = int(self.size.as_tuple().exponent)
+        steps = exact.scaleb(-exponent, _EXACT)
+        whole = steps.to_integral_value(ROUND_FLOOR)
+        units, rest = divmod(int(whole), int(self.size.scaleb(-exponent, _EXACT)))
+        rounded = rest > 0 or steps != whole
+        return self._at_most(units + (up and rounded), owner, name, value), rounded
 
     def amount(self, units: int) -> float:
         """The float nearest to this many units."""
