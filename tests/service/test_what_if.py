@@ -65,6 +65,15 @@ def test_what_is_not_known_of_an_arm_widens_the_spread() -> None:
 
 
 @pytest.mark.interpreted
+def test_what_takes_too_long_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert play(task()).rehearsals == 5 * 4
+    monkeypatch.setattr(what_if, "MOST_SECONDS", -1.0)
+    found = play(task())
+    assert (found.rehearsals, found.worlds * found.runs) == (what_if.AT_ONCE, 5 * 4)
+    assert math.isfinite(found.more.middle)
+
+
+@pytest.mark.interpreted
 def test_what_is_too_large_is_scaled_down_and_requests_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if, "MOST_PULLS", 20)
     found = play(task("Ration", "Ration", budget=300.0, requests=400))

@@ -351,10 +351,10 @@ class PolicyOutcome(Struct):
 class WhatIfAnswer(Struct):
     """The campaign played again with outcomes drawn from those observed: as it is, and with the changes.
 
-    Each of `worlds` redraws every arm's outcomes, because they are only a sample, and is played `runs` times. `more` is
-    how much more reward the other brings, run by run. `scale` is below 1 if budgets were too large to play in full;
-    budgets and requests are as they were played. `left_out` counts arms without outcomes, `few` names arms with fewer
-    than ten, about which little is known.
+    Each of `worlds` redraws every arm's outcomes, because they are only a sample, and is played `runs` times; fewer
+    `rehearsals` of each policy were played where that took too long. `more` is how much more reward the other brings,
+    run by run. `scale` is below 1 if budgets were too large to play in full; budgets and requests are as they were
+    played. `left_out` counts arms without outcomes, `few` names arms with fewer than ten, about which little is known.
     """
 
     own: PolicyOutcome
@@ -362,6 +362,7 @@ class WhatIfAnswer(Struct):
     more: Spread
     worlds: int
     runs: int
+    rehearsals: int
     scale: float
     left_out: int
     few: list[str]

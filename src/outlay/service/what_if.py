@@ -1,7 +1,9 @@
 """What if: a campaign played again in another process, as it is and with changes, on outcomes like those observed."""
 
 import asyncio
+import math
 import sys
+import time
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -13,16 +15,19 @@ import numpy as np
 from outlay.arms import Empirical, Problem
 from outlay.campaign.ledger.events import Mode
 from outlay.checks import Vector
-from outlay.errors import OutlayError
+from outlay.errors import OutlayError, RunTooLong
 from outlay.policies import BY_NAME, Fixed
 from outlay.policies.protocol import Policy, as_data
+from outlay.results import Result
 from outlay.service.problems import Refused
 from outlay.service.schemas import ArmShare, PolicyOutcome, Spread, WhatIfAnswer
 from outlay.service.views import WatchedCampaign
 
 WORLDS, RUNS = 10, 20
+AT_ONCE = 2  # runs of a world, before another world's turn comes
+MOST_SECONDS = 5.0  # of playing; after that it is cut short
 MOST_PULLS = 20_000  # of the best arm in one run; larger campaigns are scaled down
-TOO_LONG = 50  # times as many pulls, after which a run is given up
+TOO_LONG = 10  # times as many pulls, after which a run is given up
 FEW = 10  # outcomes, below which little is known about an arm
 MOST_SHARES = 5
 ENDS = (0.025, 0.5, 0.975)
@@ -113,11 +118,13 @@ class WhatIfTask(msgspec.Struct):
 
 
 def play(task: WhatIfTask) -> WhatIfAnswer:
-    """Play both policies in each world.
+    """Play both policies in each world, a few runs in one after the other, until all are played or time is over.
 
     A world redraws each arm's outcomes with replacement, because they are only a sample; chance in the play differs
     from run to run. Both policies play run i with the same random numbers.
     """
+    from outlay.engine.simulate import simulate  # imports a compiler, which the service does not need
+
     rng = np.random.default_rng(0)
     rows = {name: np.array(pairs, np.float64).T for name, pairs in task.arms.items()}
     problem = Problem([Empirical(*each) for each in rows.values()], names=list(rows))
@@ -128,31 +135,45 @@ def play(task: WhatIfTask) -> WhatIfAnswer:
     for _ in range(WORLDS):
         redrawn = [Empirical(*each[:, rng.integers(0, each.shape[1], each.shape[1])]) for each in rows.values()]
         worlds.append(Problem(redrawn, names=list(rows)))
-    (own, earned), (other, would_earn) = (_outcome(worlds, each, scale, task.mode) for each in (task.own, task.other))
+    own, other = (_scaled(each, scale) for each in (task.own, task.other))
+    found: tuple[list[Result], list[Result]] = [], []
+    until = math.inf
+    for seed in range(WORLDS * RUNS // AT_ONCE):
+        for run, results in zip((own, other), found, strict=True):
+            policy: Policy = BY_NAME[run.policy["name"]](**run.policy.get("parameters", {}))
+            results.append(
+                simulate(
+                    worlds[seed % WORLDS], policy, [run.budget], requests=run.requests, mode=task.mode, runs=AT_ONCE,
+                    seed=seed, workers=1, max_pulls=TOO_LONG * MOST_PULLS, progress=False,
+                )
+            )  # fmt: skip
+        if seed == 0:  # which compiles
+            until = time.monotonic() + MOST_SECONDS
+        if time.monotonic() > until:
+            break
+    more = _rewards(found[1]) - _rewards(found[0])
     few = [name for name, pairs in task.arms.items() if len(pairs) < FEW]
-    return WhatIfAnswer(own, other, _spread(would_earn - earned), WORLDS, RUNS, scale, task.left_out, few)
+    outcomes = _outcome(own, found[0]), _outcome(other, found[1])
+    return WhatIfAnswer(*outcomes, _spread(more), WORLDS, RUNS, len(more), scale, task.left_out, few)
 
 
-def _outcome(worlds: list[Problem], run: PolicyRun, scale: float, mode: Mode) -> tuple[PolicyOutcome, Vector]:
-    """How a policy does in all worlds, and its reward in each run."""
-    from outlay.engine.simulate import simulate  # imports a compiler, which the service does not need
+def _scaled(run: PolicyRun, scale: float) -> PolicyRun:
+    requests = None if run.requests is None else max(1, round(scale * run.requests))
+    return PolicyRun(run.policy, scale * run.budget, requests)
 
-    policy: Policy = BY_NAME[run.policy["name"]](**run.policy.get("parameters", {}))
-    budget, requests = scale * run.budget, None if run.requests is None else max(1, round(scale * run.requests))
-    results = [
-        simulate(
-            problem, policy, [budget], requests=requests, mode=mode, runs=RUNS, seed=seed,
-            workers=1, max_pulls=TOO_LONG * MOST_PULLS, progress=False,
-        )
-        for seed, problem in enumerate(worlds)
-    ]  # fmt: skip
-    rewards = np.concatenate([result.reward[0, :, -1] for result in results])
+
+def _rewards(results: list[Result]) -> Vector:
+    return np.concatenate([result.reward[0, :, -1] for result in results])
+
+
+def _outcome(run: PolicyRun, results: list[Result]) -> PolicyOutcome:
+    """How a policy does in all worlds."""
     pulls = np.concatenate([result.pulls[0, :, -1] for result in results]).astype(np.float64)  # [run, arm]
     parts = (pulls.sum(axis=0) / pulls.sum()).tolist()
-    shares = [ArmShare(name, part) for name, part in zip(worlds[0].names, parts, strict=True)]
+    shares = [ArmShare(name, part) for name, part in zip(results[0].problem.names, parts, strict=True)]
     largest = sorted(shares, key=lambda each: -each.share)[:MOST_SHARES]
-    spreads = _spread(rewards), _spread(pulls.sum(axis=1))
-    return PolicyOutcome(run.policy["name"], budget, requests, *spreads, largest), rewards
+    spreads = _spread(_rewards(results)), _spread(pulls.sum(axis=1))
+    return PolicyOutcome(run.policy["name"], run.budget, run.requests, *spreads, largest)
 
 
 def _spread(values: Vector) -> Spread:
@@ -163,11 +184,19 @@ def _spread(values: Vector) -> Spread:
 def main() -> None:
     """Play the task on stdin; write the answer, or why it cannot be played, to stdout."""
     try:
-        answer = play(msgspec.json.decode(sys.stdin.buffer.read(), type=WhatIfTask))
-        sys.stdout.buffer.write(msgspec.json.encode(answer))
+        sys.stdout.buffer.write(
+            msgspec.json.encode(play(msgspec.json.decode(sys.stdin.buffer.read(), type=WhatIfTask)))
+        )
+    except RunTooLong as error:
+        spent = f"{error.policy} spent {error.spent:.3g} of {error.budget:.3g} in {error.pulls} pulls"
+        _refuse(f"{spent}: it pulls arms that cost too little for a rehearsal")
     except (OutlayError, ValueError) as error:
-        sys.stdout.buffer.write(str(error).encode())
-        sys.exit(REFUSED)
+        _refuse(str(error))
+
+
+def _refuse(why: str) -> None:
+    sys.stdout.buffer.write(why.encode())
+    sys.exit(REFUSED)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ function number(field) {
   return value;
 }
 
-function told({ own, other, more, worlds, runs, scale, left_out: leftOut, few }) {
+function told({ own, other, more, worlds, runs, rehearsals, scale, left_out: leftOut, few }) {
   const ends = [Math.min(own.reward.low, other.reward.low, 0), Math.max(own.reward.high, other.reward.high)];
   const row = (title, played) => make("tr", {}, make("th", { scope: "row" }, title),
     make("td", {}, `${played.policy}, budget ${short(played.budget)}${played.requests === null ? "" : `, ${counted(played.requests, "request")}`}`),
@@ -52,10 +52,10 @@ function told({ own, other, more, worlds, runs, scale, left_out: leftOut, few })
   const kinds = [null, null, "number", "small", "number wide", "number wide", "wide"];
   return [make("p", {}, verdict(more)),
     make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rehearsals" }, make("table", {},
-      make("caption", {}, `${counted(worlds * runs, "rehearsal")} of each`),
+      make("caption", {}, `${counted(rehearsals, "rehearsal")} of each`),
       make("thead", {}, make("tr", {}, ...heads.map((head, i) => (head ? make("th", { scope: "col", class: kinds[i] }, head) : make("td", {}))))),
       make("tbody", {}, row("As it is", own), row("What if", other)))),
-    make("p", { class: "quiet" }, cautions(scale, leftOut, few))];
+    make("p", { class: "quiet" }, cautions(worlds * runs, rehearsals, scale, leftOut, few))];
 }
 
 function verdict({ low, middle, high }) {
@@ -64,10 +64,11 @@ function verdict({ low, middle, high }) {
   return `It would bring ${short(Math.abs(middle))} ${word} reward; 95 % of rehearsals differ by ${short(low)} to ${short(high)}.${sure ? "" : " That is not clearly better or worse."}`;
 }
 
-function cautions(scale, leftOut, few) {
+function cautions(wanted, rehearsals, scale, leftOut, few) {
   const said = ["An arm is known only as well as its outcomes tell."];
   if (few.length) said.push(`Few outcomes: ${few.slice(0, 5).join(", ")}${few.length > 5 ? ` and ${few.length - 5} more` : ""}.`);
   if (leftOut) said.push(`${counted(leftOut, "arm was", "arms were")} never pulled and ${leftOut === 1 ? "is" : "are"} left out.`);
+  if (rehearsals < wanted) said.push(`This took long, and was cut short: ${rehearsals} of ${wanted} rehearsals were played.`);
   if (scale < 1) said.push(`Budgets were scaled down to ${percent(scale)} to be played.`);
   return said.join(" ");
 }
