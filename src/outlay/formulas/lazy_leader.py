@@ -21,13 +21,11 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outlay.beliefs import Belief, Lead, PooledBelief, price_of
+from outlay.checks import Vector
 from outlay.formulas.argmax import MOST_FREE_PULLS, OPENED_FIRST, Counts, best_by_excess, best_of_opened, leads, number
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
 Policy = Any  # with `excess`; for `lazy_best_of_opened` with `excess_of_new_arm` too
 Memory = Any  # with `lead`; for `lazy_best_of_opened` with `opened` and `unopened` too
@@ -58,12 +56,12 @@ class LeadBoxes(NamedTuple):
     The arms of a box are a ring of links, so that one can leave it in no time.
     """
 
-    edges: Floats  # [box, low or high, number of a lead]; after the last, where all boxes that are drawn meet
-    drawn: Ints  # [box]: whether it is
-    ahead: Ints  # [arm, then box, then UNCERTAIN]: the next in the ring
-    behind: Ints  # likewise the one before
-    ring: Ints  # [arm]: the box it belongs to, UNCERTAIN, or −1
-    doubt: Floats  # [arm]: the excess at which an arm that is due is worth asking for a box
+    edges: Vector  # [box, low or high, number of a lead]; after the last, where all boxes that are drawn meet
+    drawn: Counts  # [box]: whether it is
+    ahead: Counts  # [arm, then box, then UNCERTAIN]: the next in the ring
+    behind: Counts  # likewise the one before
+    ring: Counts  # [arm]: the box it belongs to, UNCERTAIN, or −1
+    doubt: Vector  # [arm]: the excess at which an arm that is due is worth asking for a box
 
     @staticmethod
     def start(arms: int) -> "LeadBoxes":
@@ -86,9 +84,9 @@ class RateTree(NamedTuple):
     name of those below.
     """
 
-    rates: Floats  # [arm]
-    spends: Floats  # [arm]
-    winners: Ints  # [node]
+    rates: Vector  # [arm]
+    spends: Vector  # [arm]
+    winners: Counts  # [node]
 
     @staticmethod
     def start(arms: int) -> "RateTree":
@@ -99,8 +97,8 @@ class RateTree(NamedTuple):
 class LeaderBounds(NamedTuple):
     """What is certain about the leader and the others: scratch space for one run at a time."""
 
-    marks: Ints
-    levels: Floats
+    marks: Counts
+    levels: Vector
     ranking: RateTree
     boxes: LeadBoxes
 

@@ -23,8 +23,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outlay.checks import Vector
 from outlay.formulas.argmax import Counts, log_of, number, precedes
 
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
@@ -49,12 +49,12 @@ class ScoreBounds(NamedTuple):
     Node i of the tree has the children 2i and 2i + 1; arm k is leaf K + k. The leader is not in it.
     """
 
-    bounds: NDArray[np.float64]  # [arm + 1]: upper bounds of scores; the last is nobody's, −∞
-    turns: NDArray[np.int64]  # [arm]: the pull at which its score is expected to reach the leader's
-    tops: NDArray[np.int64]  # [node]: the arm with the largest bound below
-    dues: NDArray[np.int64]  # [node]: the first pull at which a bound below has run out
-    marks: NDArray[np.int64]
-    levels: NDArray[np.float64]
+    bounds: Vector  # [arm + 1]: upper bounds of scores; the last is nobody's, −∞
+    turns: Counts  # [arm]: the pull at which its score is expected to reach the leader's
+    tops: Counts  # [node]: the arm with the largest bound below
+    dues: Counts  # [node]: the first pull at which a bound below has run out
+    marks: Counts
+    levels: Vector
 
     @staticmethod
     def start(arms: int) -> "ScoreBounds":

@@ -20,8 +20,8 @@ from outlay.tables import Table
 from outlay.text import cut, listed, number
 from outlay.theory.arm_rates import cost_table, suboptimal
 from outlay.theory.assumptions import GAUSSIAN, HEAVY_TAILED
-from outlay.theory.fluid_optimum import Fluid, Price, right_prices
-from outlay.theory.lower_bounds import distances_of, gaps_of
+from outlay.theory.fluid_optimum import Fluid, Price, gaps_at, right_prices
+from outlay.theory.lower_bounds import distances_of
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -374,8 +374,8 @@ def request_bounds(problem: Problem, budget: float, requests: float) -> RequestB
     for k in distances:
         models.setdefault(theory.model_of(problem.arms[k]), []).append(problem.names[k])
     tables = []
-    for gaps in gaps_of(problem, prices):
-        rows = []
+    for price in prices:
+        gaps, rows = gaps_at(problem, *price), []
         for k, name in enumerate(problem.names):
             gap, distance = float(gaps[k]), distances.get(k)
             pulls = None if distance is None else math.log(requests) / distance if distance > 0 else math.inf

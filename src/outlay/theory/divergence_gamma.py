@@ -32,7 +32,6 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -60,16 +59,6 @@ _LOGS = np.arange(-30.0, 4.6, 0.125)
 _TABLED, _DEGREE = 3.0, 25  # u + w up to which ψ is tabulated, and the degree: odd, so that 0 is no node
 _DOWNTON_GRID = 13  # points that the search starts from
 _DOWNTON_PRECISION = 1e-6  # of the minimiser; the minimum is then right to the square of that
-
-
-class _Pairs(NamedTuple):
-    """ln x, ln y, v, v − (w − u) and the logarithm of each pair's share of the plane."""
-
-    x: Vector
-    y: Vector
-    v: Vector
-    moved: Vector
-    area: Vector
 
 
 def cherian(law: Gamma, rate: float, worth: float = 0.0) -> float:
@@ -100,9 +89,9 @@ def scaled_kl(shapes: tuple[float, float, float], u: float, w: float) -> float:
         if p == 0:
             u, w, p = w, u, q
         return math.inf if w < u else p * u + c * w + (p + c) * math.expm1(-u) - (p - 1.0) * _mean_log(c, p, w - u)
-    pairs = _pairs(shapes, u, w)
-    here = log_density(shapes, pairs.x, pairs.y, pairs.v) + pairs.area
-    there = log_density(shapes, pairs.x - u, pairs.y - w, pairs.moved) - u - w + pairs.area
+    x, y, v, moved, area = _pairs(shapes, u, w)
+    here = log_density(shapes, x, y, v) + area
+    there = log_density(shapes, x - u, y - w, moved) - u - w + area
     ratio = here - there
     small = np.abs(ratio) < 1e-2
     close = np.where(small, ratio, 0.0)
@@ -185,8 +174,8 @@ def _shared(c: float, p: float, q: float, m: Vector, gap: Vector) -> Vector:
     return found
 
 
-def _pairs(shapes: tuple[float, float, float], u: float, w: float) -> _Pairs:
-    """Pairs that cover both laws but for a chance of 1e-17 at each end."""
+def _pairs(shapes: tuple[float, float, float], u: float, w: float) -> tuple[Vector, ...]:
+    """Ln x, ln y, v, v − (w − u) and ln of their shares of pairs that cover both laws but for 1e-17 at each end."""
     from scipy.special import gammainccinv, gammaincinv, polygamma
 
     c, p, q = shapes
@@ -207,10 +196,10 @@ def _pairs(shapes: tuple[float, float, float], u: float, w: float) -> _Pairs:
     along, log_sum = np.log1p(np.exp(-t)) + math.log(step), t - np.exp(-t)
     x = (log_sum - np.logaddexp(0.0, v)[:, None]).ravel()
     v, moved, area = np.repeat(v, len(t)), np.repeat(moved, len(t)), (across[:, None] + along).ravel()
-    pairs, kept = _Pairs(x, x + v, v, moved, area + 2.0 * x + v), np.zeros(len(x), dtype=bool)
-    for a, b in ((pairs.x, pairs.y), (pairs.x - u, pairs.y - w)):
+    y, kept = x + v, np.zeros(len(x), dtype=bool)
+    for a, b in ((x, y), (x - u, y - w)):
         kept |= (a >= x_low) & (a <= x_high) & (b >= y_low) & (b <= y_high)
-    return _Pairs(*(part[kept] for part in pairs))
+    return tuple(part[kept] for part in (x, y, v, moved, area + 2.0 * x + v))
 
 
 def _piece(low: float, high: float, apart: float, spread: float, depth: float) -> tuple[Vector, Vector, Vector]:

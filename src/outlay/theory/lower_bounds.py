@@ -105,15 +105,9 @@ def lower_bound(
     else:
         at = right_prices(problem, budget, requests)
     distances = distances_of(problem, at, model)
-    total = max(
-        sum((_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in gaps_of(problem, at)
-    )
+    lost = [gaps_at(problem, *price) for price in at]
+    total = max(sum((_lost(row[k], distance) for k, distance in distances.items()), 0.0) for row in lost)
     return total if sharp else total / 2
-
-
-def gaps_of(problem: Problem, at: list[Price]) -> list[Vector]:
-    """What a pull of each arm loses, at each of the prices."""
-    return [gaps_at(problem, price, worth) for price, worth in at]
 
 
 def distances_of(problem: Problem, at: list[Price], model: str | None = None) -> dict[int, float]:
@@ -124,7 +118,7 @@ def distances_of(problem: Problem, at: list[Price], model: str | None = None) ->
         name = problem.names[int(np.argmin(steady))]
         raise NotCovered(f"no lower bound: it is for arms of finite variances, and arm {name!r} has none")
     distances = {}
-    for k in np.flatnonzero(np.any(gaps_of(problem, at), axis=0)).tolist():
+    for k in np.flatnonzero(np.any([gaps_at(problem, *price) for price in at], axis=0)).tolist():
         law = problem.arms[k]
         try:
             distances[k] = _distance(law, at, _own(law, model))
