@@ -29,7 +29,6 @@ RUNNER, REFERENCE = "policy", "reference"
 KINDS = (BEST, OPEN, DOUBTFUL, OUT, RUNNER, REFERENCE)
 _COLOURS = dict(zip(KINDS, (PALETTE[2], PALETTE[0], PALETTE[4], REST, PALETTE[0], INK), strict=True))
 _HULL_COLOURS = {SURE: PALETTE[2], MAYBE: PALETTE[4]}
-TITLE = "What a request brings, with a 95% band"
 _RATES = (
     "The rate of an arm is its mean reward divided by its mean cost: what a unit of budget spent on it brings. An "
     "arm is ruled out (grey) where it is below another beyond chance, on equal terms, and behind (orange) where "
@@ -215,8 +214,8 @@ def hull_figure(advice: Advice, serving: Serving, width: Width = "page") -> Figu
     """The hull with its band, the arms as points, and the budget as a dashed line; arms beyond the axes are not."""
     sheet = sheet_of("hull_figure", width)
     figure, [axes] = blank(sheet, 5.4 if sheet.narrow else 3.8)
-    curve = serving.curve
-    frame(axes, sheet, TITLE, f"{advice.cost_name} per request", f"{advice.reward_name} per request")
+    curve, title = serving.curve, "What a request brings, with a 95% band"
+    frame(axes, sheet, title, f"{advice.cost_name} per request", f"{advice.reward_name} per request")
     axes.fill_between(curve.budgets, curve.low, curve.high, color=PALETTE[0], alpha=0.18, linewidth=0.0)
     axes.plot(curve.budgets, curve.rewards, color=PALETTE[0], linewidth=sheet.line)
     right, top = curve.budgets[-1], 1.08 * max([0.0, *curve.high, *(arm.reward for arm in serving.arms)])

@@ -212,11 +212,9 @@ def _rows(stretch: Stretch, marks: tuple[str, ...], dates: Sequence[str], before
     count = len(stretch.codes)
     times = before + np.arange(count, dtype=np.float64) if stretch.times is None else stretch.times
     missing = np.full(count, np.nan)
-    more = [
-        *(stretch.marks.get(name, missing) for name in marks),
-        *(stretch.dates.get(name, missing) for name in dates),
-    ]
-    return np.stack([stretch.costs, stretch.rewards, times, *more])
+    marked = [stretch.marks.get(name, missing) for name in marks]
+    dated = [stretch.dates.get(name, missing) for name in dates]
+    return np.stack([stretch.costs, stretch.rewards, times, *marked, *dated])
 
 
 def sums_of(pairs: Floats) -> Sums:

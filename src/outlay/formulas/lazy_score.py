@@ -195,7 +195,6 @@ def _crossing(n: int, span: int, rise: float, gap: float) -> int:
 
 
 def _first_due(known: ScoreBounds, arms: int, n: int) -> int:
-    """An arm whose bound has run out."""
     node = 1
     while node < arms:
         node *= 2

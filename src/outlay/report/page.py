@@ -192,16 +192,13 @@ def _rounded(text: str) -> str:
 
 def settings(result: Result) -> dict[str, str]:
     """How the result was made."""
-    counts = [] if result.requests is None else result.requests.tolist()
-    requests = " to ".join(f"{count:,}" for count in dict.fromkeys((min(counts, default=0), max(counts, default=0))))
-    return {
-        "seed": str(result.seed),
-        "runs": f"{result.runs:,}",
-        "budgets": budgets_spanned(result.budgets.tolist()),
-        **({} if result.requests is None else {"requests": requests}),
-        **({} if result.mode == "until_exceeded" else {"mode": result.mode}),
-        "outlay": result.version,
-    }
+    how = {"seed": str(result.seed), "runs": f"{result.runs:,}", "budgets": budgets_spanned(result.budgets.tolist())}
+    if result.requests is not None:
+        ends = dict.fromkeys((int(result.requests.min()), int(result.requests.max())))
+        how["requests"] = " to ".join(f"{count:,}" for count in ends)
+    if result.mode != "until_exceeded":
+        how["mode"] = result.mode
+    return how | {"outlay": result.version}
 
 
 def budgets_spanned(budgets: Sequence[float]) -> str:

@@ -83,7 +83,6 @@ def table(  # the word for it
     >>> print(table(result, "csv").splitlines()[0])
     policy,budget,regret,stderr,median,q10,q90,best_share,bound_ratio
     """
-    checked("table", result)
     word("table", "format", format, ("text", "markdown", "csv", "latex"))
     return written(regret_numbers(result, kind, title), format)
 
