@@ -14,7 +14,7 @@ from outlay.beliefs import Belief
 from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.stores.base import Clock
 from outlay.service import views as watching
-from outlay.service.schemas import DashboardView, encode
+from outlay.service.schemas import DashboardView, Forecast, encode
 from outlay.service.views import MOST_ARMS, WatchedCampaign, forecast, learning, view_of
 from tests.campaign.busy import asked
 from tests.service.conftest import POLICY
@@ -65,6 +65,17 @@ def test_intervals_close_in_around_the_rate_of_now() -> None:
     assert [point.at for point in best.points] == sorted(point.at for point in best.points)
 
 
+def test_the_forecast_follows_the_clock_where_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "OFTEN", 0.0)
+    watched = WatchedCampaign(pulled())
+    first, later = shown(watched), shown(watched)
+    assert first.judged == later.judged
+    assert first.forecast is not None
+    assert later.forecast is not None
+    assert first.burn[-1].at / 1000 < first.forecast.made.timestamp() < later.forecast.made.timestamp()
+    assert first.forecast.at < later.forecast.at
+
+
 def test_many_arms_are_found_sorted_and_cut() -> None:
     campaign = Campaign([f"arm {i}" for i in range(300)], 1000, "RoundRobin")
     for i in range(300):
@@ -95,6 +106,7 @@ def test_a_long_past_is_read_in_parts_and_the_sums_are_right_at_once(monkeypatch
         if view.read == status.events:
             break
         assert view.forecast is None
+        assert view.no_forecast
         assert view.learning is None
     assert reads == [100, 200, 300, 400, 500, 600, 700, 800, 801]
     monkeypatch.setattr(watching, "AT_ONCE", 10_000)
@@ -161,6 +173,6 @@ def test_a_window_begins_anew_and_a_slow_pace_lasts_until_it_is_over(monkeypatch
     assert found.burn[-1].left == pytest.approx(status.left)
     assert found.burn[-1].used == status.used
     ahead = forecast(status, found.burn)
-    assert ahead is not None
+    assert isinstance(ahead, Forecast)
     assert status.window is not None
     assert (ahead.by, ahead.at, ahead.late) == ("window", status.window.end, status.window.end)

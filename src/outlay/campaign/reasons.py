@@ -109,12 +109,12 @@ def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
         return "As much was spent on it as on the leader: it waits until that is ahead again."
     if weight.evidence is None or weight.enough is None:
         return "Not compared at the moment."
-    wanted = f"at {_chance(weight.enough)} or less it is left alone for now"
     if weight.evidence == math.inf:
-        return f"No doubt is left that it is worse than the leader; {wanted}."
+        return "No doubt is left that it is worse than the leader."
     if weight.evidence <= 0.0:
-        return f"Nothing speaks against it so far; {wanted}."
-    return f"As good as the leader, it would look this bad with a chance of {_chance(weight.evidence)}; {wanted}."
+        return "Nothing speaks against it so far."
+    chance = f"If it were as good as the leader, its chance of looking this bad would be {_chance(weight.evidence)}"
+    return f"{chance}. For now it is tried only if that is above {_chance(weight.enough)}."
 
 
 def _chance(evidence: float) -> str:

@@ -246,10 +246,11 @@ class Ahead(Struct, array_like=True):
 class Forecast(Struct):
     """When the campaign will end: the median `at`, with 95 % from `early` to `late`; null if that may be never.
 
-    `by` says what runs out first, money or requests, or that both last until the window is over. `fan` is the money
-    left until then.
+    It was made at `made`. `by` says what runs out first, money or requests, or that both last until the window is over.
+    `fan` is the money left until then.
     """
 
+    made: datetime
     at: datetime
     early: datetime
     late: datetime | None
@@ -304,7 +305,8 @@ class Learning(Struct):
 class DashboardView(Struct):
     """A campaign at one time. `read` counts the events that are in its charts: at first not all.
 
-    `forecast`, `next` and `learning` take longer to compute: they are as of `judged` events, up to a second ago.
+    `forecast`, `next` and `learning` take longer to compute: they are as of `judged` events, up to a second ago, or ten
+    where nothing happens. Where `forecast` is null, `no_forecast` says why.
     """
 
     campaign: CampaignAnswer
@@ -312,6 +314,7 @@ class DashboardView(Struct):
     judged: int
     burn: list[BurnPoint]
     forecast: Forecast | None
+    no_forecast: str | None
     arms: list[ArmView]
     other_arms: int
     past: list[RatePast]

@@ -36,7 +36,8 @@ ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
 # What is read and remembered
 AT_ONCE = 10_000  # events that one look reads, in a fraction of a second
 WEIGHED = 1000  # arms whose reasons are computed
-BRIEFLY, PATIENCE = 0.2, 1.0  # seconds between two looks, and between two analyses
+BRIEFLY, PATIENCE = 0.2, 1.0  # seconds between two looks, and between two analyses of a campaign that changes
+OFTEN = 10.0  # seconds between two analyses of one that does not: forecasts move with the clock
 MOST_LOOKS = 48  # points of a rate's chart; beyond, every second one goes
 FIRST_EVERY = 4  # outcomes between two points, at first
 IN_ALL, FEWEST, MOST = 40_000, 30, 2000  # outcomes kept: of all arms together, and of one
@@ -83,7 +84,8 @@ async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "
         read=min(monitor.read, status.events) if monitor.behind else status.events,
         burn=[s.BurnPoint(_millis(at), left, used) for at, left, used in (*found.burn[:-1:step], *found.burn[-1:])],
         judged=analysis.events,
-        forecast=analysis.forecast,
+        forecast=analysis.forecast if isinstance(analysis.forecast, Forecast) else None,
+        no_forecast=analysis.forecast if isinstance(analysis.forecast, str) else None,
         arms=list(map(arm_view, arms[:MOST_ARMS])),
         other_arms=max(0, len(arms) - MOST_ARMS),
         past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
@@ -116,12 +118,13 @@ def _millis(at: datetime) -> int:
 class Analysis(NamedTuple):
     """What follows from so many events: why an arm is next, when the campaign will end, what learning has cost.
 
-    None if the policy is not available, if too little is known, or while past events are still being read.
+    None if the policy is not available, if too little is known, or while past events are still being read; where there
+    is no forecast, why.
     """
 
     events: int
     reasons: Reasons | None = None
-    forecast: Forecast | None = None
+    forecast: Forecast | str = "The forecast comes when all past events are read."
     learning: Learning | None = None
 
 
@@ -146,7 +149,7 @@ class WatchedCampaign:
             if seen is None or time.monotonic() - self._seen_at >= BRIEFLY:
                 seen = await self._read()
             state = seen.status.events, self.monitor.read if self.monitor.behind else seen.status.events
-            if state != self._analyzed and time.monotonic() - self._analyzed_at >= PATIENCE:
+            if time.monotonic() - self._analyzed_at >= (OFTEN if state == self._analyzed else PATIENCE):
                 self._analysis = await asyncio.to_thread(self._analyze, seen)
                 self._analyzed, self._analyzed_at = state, time.monotonic()
             return seen, self._analysis
@@ -247,8 +250,8 @@ class Outcomes:
         self.kept = [(pull, cost, reward) if each[0] == pull else each for each in self.kept]
 
 
-def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = None) -> Forecast | None:
-    """The forecast; None if the campaign is not open or too little was spent.
+def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = None) -> Forecast | str:
+    """The forecast; or why there is none, in a sentence.
 
     The last half of the history is cut into 24 spans of equal time. A rehearsal draws as many of them with replacement,
     because they are only a sample of the pace, and then draws from those, one after another, until the money or the
@@ -256,12 +259,14 @@ def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = Non
     weekends.
     """
     recent = burn[int(len(burn) * (1 - LATELY)) :]
-    if status.phase != "open" or len(recent) < FEWEST_POINTS:
-        return None
+    if status.phase != "open":
+        return "There is a forecast only while the campaign is open."
+    if len(recent) < FEWEST_POINTS:
+        return f"There is no forecast yet: it takes {2 * FEWEST_POINTS} told pulls."
     end = recent[-1].at if now is None else max(now, recent[-1].at)
     parts = _cut(recent, end)
     if parts is None:
-        return None
+        return "There is no forecast: nothing was spent lately."
     left = max(0.0, recent[-1].left)
     requests = math.inf if status.requests is None else max(0, status.requests - recent[-1].used)
     spending, by_money, by_requests = _rehearsed(parts, left, requests)
@@ -269,7 +274,7 @@ def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = Non
     ends = np.minimum(np.minimum(by_money, by_requests) * parts.seconds, closes)
     early, middle, late = np.quantile(ends, ENDS, method="nearest").tolist()
     if middle > LONGEST:
-        return None
+        return "At the recent pace, the budget lasts for more than ten years."
 
     def when(seconds: float) -> datetime:
         return end + timedelta(seconds=seconds)
@@ -280,7 +285,7 @@ def forecast(status: Status, burn: Sequence[Balance], now: datetime | None = Non
     times = np.linspace(0.0, min(late, 3.0 * middle), STEPS + 1)[1:].tolist()
     sums = np.cumsum(np.pad(spending, ((0, 0), (1, 0))), axis=1)
     fan = [Ahead(_millis(when(seconds)), *_left_after(seconds / parts.seconds, sums, left)) for seconds in times]
-    return Forecast(when(middle), when(early), when(late) if late <= LONGEST else None, by, fan)
+    return Forecast(end, when(middle), when(early), when(late) if late <= LONGEST else None, by, fan)
 
 
 class _Parts(NamedTuple):

@@ -51,8 +51,9 @@ export function band(points, x, y) {
 }
 
 /** The money left over time; ahead of now the middle of the rehearsals, and the band that holds 95 % of them. */
-export function burnDown({ burn, forecast, campaign }, width) {
+export function burnDown({ burn, forecast, no_forecast: none, campaign }, width) {
   const height = Math.round(Math.max(200, Math.min(330, width / 2.1)));
+  if (forecast) burn = [...burn, [Date.parse(forecast.made), ...burn.at(-1).slice(1)]];
   const from = burn[0]?.[0] ?? 0, now = burn.at(-1)?.[0] ?? 1, fan = forecast?.fan ?? [];
   const to = fan.at(-1)?.[0] ?? Math.max(now, from + 1000);
   const top = Math.max(campaign.budget, ...burn.map(([, left]) => left)) || 1;
@@ -66,14 +67,14 @@ export function burnDown({ burn, forecast, campaign }, width) {
   ] : [];
   const served = campaign.requests === null ? [] : [draw("path", { class: "requests",
     d: line(burn.map(([at, , used]) => [at, floor((top * (campaign.requests - used)) / campaign.requests)]), x, y) })];
-  const label = `Money left over time: now ${short(campaign.left)} of ${short(campaign.budget)}. ${ending(forecast)}`;
+  const label = `Money left over time: now ${short(campaign.left)} of ${short(campaign.budget)}. ${ending(forecast, none)}`;
   return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
     ...axes, ...future, ...served, draw("path", { class: "curve", d: line(burn.map(([at, left]) => [at, floor(left)]), x, y) }));
 }
 
-/** The forecast in a sentence. */
-export function ending(forecast) {
-  if (!forecast) return "There is a forecast while a campaign is open and has some pulls.";
+/** The forecast in a sentence, or why there is none. */
+export function ending(forecast, none) {
+  if (!forecast) return none;
   const away = Date.parse(forecast.at) - Date.now(), within = Math.abs(away) > 7200e3 ? 7200e3 : 0;
   if (forecast.by === "window") return `At the recent pace, the budget lasts until this window is over, at ${clock(forecast.at, within)}.`;
   const what = forecast.by === "money" ? "the budget is spent" : "all requests are served";

@@ -17,7 +17,7 @@ export function money(view) {
   if (campaign.requests !== null) list.push(["Requests used", short(campaign.used), `of ${short(campaign.requests)}`]);
   if (forecast) list.push([{ money: "Spent by, about", requests: "Served by, about", window: "Lasts until" }[forecast.by], clock(forecast.at, 7200e3), forecast.by === "window" ? "the end of this window" : within(forecast)]);
   if (learning) list.push(["Cost of learning", short(learning.cost), bound(learning)]);
-  if (campaign.window) list.push([`This ${campaign.window.kind}`, `to ${clock(campaign.window.end, 7200e3)}`, `${short(campaign.window.earlier)} spent before`]);
+  if (campaign.window) list.push([`This ${campaign.window.kind}`, `to ${clock(campaign.window.end, 7200e3)}`, `${short(campaign.window.earlier)} spent in earlier ${campaign.window.kind}s`]);
   if (campaign.outside) list.push(["Outside the budget", short(campaign.outside), `for ${campaign.fallback}`]);
   list.push(["Policy", campaign.policy, campaign.mode === "hard" ? "never passes the budget" : "ends as it passes the budget"]);
   return make("section", { class: "card", "aria-label": "Money" }, budgetBar(campaign), facts(list), unusual(view));
@@ -38,7 +38,7 @@ export function burn(view, width) {
     ...(view.forecast ? [["ahead", "rehearsed, with 95 %"]] : [])];
   return card("burn", "Money left", burnDown(view, width),
     make("ul", { class: "legend" }, ...keys.map(([kind, word]) => make("li", {}, make("span", { class: `key ${kind}` }), word))),
-    make("p", { class: "quiet" }, ending(view.forecast)));
+    make("p", { class: "quiet" }, ending(view.forecast, view.no_forecast)));
 }
 
 /** What money and requests are worth, where requests count. */
