@@ -126,8 +126,8 @@ def test_many_costs_below_half_a_unit_do_not_pass_the_cap() -> None:
     assert campaign.status().spent == 1.0
 
 
-NO_UNITS = ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0]
-HUGE = ["1e999999999", "0e999999999", Decimal("1e-999999999"), "0." + "1" * 29, "9" * 30 + "e-20", 10**5000]
+NO_UNITS: list[Any] = ["0", "-1", "nan", "inf", "1e-19", "1e19", "cent", "", "1/100", None, True, [], 0.0]
+HUGE: list[Any] = ["1e999999999", "0e999999999", Decimal("1e-999999999"), "0." + "1" * 29, "9" * 30 + "e-20", 10**5000]
 
 
 @pytest.mark.parametrize("text", NO_UNITS + HUGE, ids=range(len(NO_UNITS + HUGE)))
