@@ -263,6 +263,7 @@ def gap_constant(problem: Problem) -> GapConstant:
     with the largest mean and the largest spread bounds all. Lorden's max_k κ_k, true of one arm, is not enough when a
     policy adapts.
 
+    >>> from outlay.arms import Exponential, Lognormal, Uniform
     >>> gap_constant(Problem([Exponential(1.0, 1.0), Exponential(2.0, 1.0)]))
     GapConstant(value=2.0, reason='what a cost adds beyond any level, on average')
     >>> gap_constant(Problem([Lognormal(1.0, 1.0, 1.0, 1.0), Uniform(1.0, 1.0, 0.0, 1.0)]))
