@@ -12,8 +12,9 @@ OutlayError
 │   └── NothingTold                     first pulls have ended untold, and no cost of their arms is known
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
 │   └── QueueFull                       too much waits to be written: try again later
+├── OverBudget                          this call can cost more than is left; a smaller one may fit
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
-├── UnknownPull (also a KeyError)       the campaign has no pull of this number
+├── UnknownPull (also a KeyError)       the campaign has no pull of this number or key
 ├── ServiceError                        the service refused a request; `code` says why
 │   └── Unreachable (also an OSError)   it did not answer; what was sent may have been done, and may be sent again
 └── StoreError (also an OSError)        a ledger cannot be read or written; nothing was acknowledged
@@ -183,6 +184,21 @@ class UnknownArm(OutlayError, KeyError, IndexError):
         return f"there is no arm {_shown(self.arm)} in this problem: {self.known}"
 
 
+class OverBudget(OutlayError):
+    """What a call can cost at most is more than is left of the budget, and will be; a smaller call may fit.
+
+    >>> print(OverBudget(0.35, 0.2))
+    this call can cost 0.35, and 0.2 is left of the budget
+    """
+
+    def __init__(self, most: float, left: float) -> None:
+        super().__init__(most, left)
+        self.most, self.left = most, left
+
+    def __str__(self) -> str:
+        return f"this call can cost {self.most:.15g}, and {self.left:.15g} is left of the budget"
+
+
 class UnknownPull(OutlayError, KeyError):
     """The campaign has no such pull."""
 
@@ -191,7 +207,8 @@ class UnknownPull(OutlayError, KeyError):
         self.campaign, self.pull = campaign, pull
 
     def __str__(self) -> str:
-        return f"campaign {self.campaign!r} has no pull {_shown(self.pull)}"
+        asked = "that was asked for with the key " if isinstance(self.pull, str) else ""
+        return f"campaign {self.campaign!r} has no pull {asked}{_shown(self.pull)}"
 
 
 class ServiceError(OutlayError):

@@ -60,10 +60,10 @@ def folded(records: list[Record], choices: bool) -> State:
         event = record.event
         if choices and isinstance(event, Asked):
             assert state is not None
-            arms = admissible(state)
+            arms = admissible(state, event.most)
             arm, by_chance = choose(state, arms, record.seq)
             chance = estimated_propensity(state, arm, arms, record.seq) if by_chance else None
-            assert (arm, reservation(state, state.arms[arm]), chance) == (
+            assert (arm, reservation(state, state.arms[arm], event.most), chance) == (
                 event.arm,
                 event.reserved,
                 event.propensity,

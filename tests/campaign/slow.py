@@ -10,7 +10,7 @@ from tests.campaign.slow_sums import Sums, new_arm
 
 NEW, SAME, OVER, END, EXHAUSTED, NOT_NOW = "new", "same", "over", "end", "exhausted", "not now"
 DONE, DUPLICATE, CONFLICT, UNKNOWN, BAD = "done", "duplicate", "conflict", "unknown", "bad"
-UNTOLD = "untold"
+UNTOLD, TOO_DEAR = "untold", "too dear"
 
 
 class Twin(Sums):
@@ -28,6 +28,10 @@ class Twin(Sums):
                     return CONFLICT
                 if decision["key"] == command.key:
                     return (SAME if decision["standing"] == "open" else OVER), number
+        if self.ended == "closed":
+            return END
+        if isinstance(command.most, dict) and not set(command.most) <= {arm["name"] for arm in self.arms}:
+            return BAD
         if self.ended:
             return END
         most = self.terms.max_in_flight
@@ -43,11 +47,22 @@ class Twin(Sums):
             self.ended = "exhausted"
             self._wrote(now)
             return EXHAUSTED
-        arms = self.admissible()
+        arms = self.admissible(command.most)
         if not arms:
             left = self.budget - self.spent()
-            held = [i for i, arm in enumerate(self.arms) if arm["enabled"] and not self.may_have_another(i)]
-            if held and not self.pending():
+            enabled = [i for i, arm in enumerate(self.arms) if arm["enabled"]]
+            held = [i for i in range(len(self.arms)) if not self.may_have_another(i, command.most)]
+            if held and self.pending():
+                return NOT_NOW
+            if command.most is not None and self.terms.mode == "hard":
+                least = min(self.reservation(self.arms[i], command.most) for i in enabled)
+                free = left - self.reserved()
+                any_fits = any(self.reservation(arm) <= free for arm in self.arms)
+                if least > max(0, left) and (left > 0 or any_fits):
+                    return TOO_DEAR
+            if self.pending():
+                return NOT_NOW
+            if set(held) & set(enabled):
                 return UNTOLD
             if self.pending() or any(self.reservation(arm) <= left for arm in self.arms):
                 return NOT_NOW
@@ -61,8 +76,8 @@ class Twin(Sums):
         self.decisions[number] = {
             "arm": arm, "reserved": arms[arm], "key": command.key, "asked_ttl": command.ttl, "standing": "open",
             "expires": None if ttl is None else now + ttl, "cost": None, "reward": None, "told": None, "late": False,
-            "overrun": False, "place": None,
-            "unknown": self.arms[arm]["max_cost"] is None and not self.known(self.arms[arm]),
+            "overrun": False, "place": None, "due": None, "overdue": False,
+            "unknown": self.ceiling(self.arms[arm], command.most) is None and not self.known(self.arms[arm]),
         }  # fmt: skip
         self._wrote(now)
         assert number == self.events
@@ -73,8 +88,13 @@ class Twin(Sums):
         if decision is None:
             return UNKNOWN
         said = command.cost, command.reward
-        if decision["standing"] == "told":
-            return DUPLICATE if said in (decision["told"], (decision["cost"], decision["reward"])) else CONFLICT
+        if decision["standing"] in ("paid", "told"):
+            same_cost = command.cost in (decision["told"][0], decision["cost"])
+            if said == decision["told"] or (same_cost and command.reward is None):
+                return DUPLICATE
+            if same_cost and (decision["standing"] == "paid" or decision["overdue"]):
+                return self._reward(e.Reward(command.pull, command.reward or 0.0), now, None)
+            return DUPLICATE if said == (decision["cost"], decision["reward"]) else CONFLICT
         if self._bad_cost(command.cost):
             return BAD
         held = 0 if decision["standing"] == "cancelled" else decision["reserved"]
@@ -85,18 +105,39 @@ class Twin(Sums):
         if decision["overrun"] or self.terms.mode != "hard":
             released = decision["standing"] == "expired" and decision["cost"] is None
             self.excused += max(0, command.cost - (0 if released else held))
-        decision["standing"], decision["told"] = "told", said
+        decision["standing"], decision["told"] = "paid" if command.reward is None else "told", said
+        if command.reward is None and self.terms.reward_within is not None:
+            decision["due"] = now + self.terms.reward_within
         self.arms[decision["arm"]]["untold"] = 0
         self._wrote(now)
         self._count(decision, *said)
         self._cross(now)
         return DONE
 
+    def named(self, name: Any) -> dict[str, Any] | None:
+        by_key = [d for d in self.decisions.values() if d["key"] == name]
+        return self.decisions.get(name) if isinstance(name, int) else by_key[0] if by_key else None
+
+    def _reward(self, command: e.Reward, now: int, _: Any) -> str:
+        decision = self.named(command.pull)
+        if decision is None:
+            return UNKNOWN
+        if decision["standing"] not in ("paid", "told"):
+            return CONFLICT
+        if decision["standing"] == "told" and not decision["overdue"]:
+            return DUPLICATE if command.reward in (decision["told"][1], decision["reward"]) else CONFLICT
+        decision["standing"], decision["overdue"] = "told", False
+        decision["told"] = decision["told"][0], command.reward
+        self._wrote(now)
+        self._count(decision, decision["cost"], command.reward, told=False)
+        return DONE
+
     def _amend(self, command: e.Amend, now: int, _: Any) -> str:
         decision = self.decisions.get(command.pull)
         if decision is None:
             return UNKNOWN
-        if decision["standing"] != "told":
+        no_reward = decision["standing"] == "paid" or decision["overdue"]
+        if decision["standing"] not in ("paid", "told") or (command.reward is not None and no_reward):
             return CONFLICT
         cost = decision["cost"] if command.cost is None else command.cost
         reward = decision["reward"] if command.reward is None else command.reward

@@ -24,7 +24,7 @@ class Sums:
         self.excused = 0  # by how much the cap may be crossed: costs that nobody could foresee
 
     def served(self) -> int:
-        return len([d for d in self.decisions.values() if d["standing"] in ("told", "expired")])
+        return len([d for d in self.decisions.values() if d["standing"] in ("paid", "told", "expired")])
 
     def all_served(self) -> bool:
         return self.requests is not None and self.served() >= self.requests
@@ -43,11 +43,22 @@ class Sums:
         return sum(int(d["cost"]) for d in self.counted(arm))
 
     def reward(self, arm: int | None = None) -> Fraction:
-        return sum((Fraction(d["reward"]) for d in self.counted(arm)), Fraction(0))
+        return sum((Fraction(d["reward"]) for d in self.counted(arm) if d["reward"] is not None), Fraction(0))
 
-    def reservation(self, arm: dict[str, Any]) -> int:
-        if arm["max_cost"] is not None:
-            return int(arm["max_cost"])
+    def waiting(self, arm: int) -> tuple[int, int, int]:
+        """Pulls that count with a reward, those that wait for one, and those that did not get it in time."""
+        counted = self.counted(arm)
+        paid = [d for d in counted if d["standing"] == "paid" and d["reward"] is None]
+        return sum(d["reward"] is not None for d in counted), len(paid), sum(d["overdue"] for d in counted)
+
+    def ceiling(self, arm: dict[str, Any], most: Any) -> int | None:
+        said = [most.get(arm["name"]) if isinstance(most, dict) else most, arm["max_cost"]]
+        return min([int(each) for each in said if each is not None], default=None)
+
+    def reservation(self, arm: dict[str, Any], most: Any = None) -> int:
+        ceiling = self.ceiling(arm, most)
+        if ceiling is not None:
+            return ceiling
         if self.known(arm):
             return ceil(dearest(arm) * (1 + Fraction(1, len(arm["heard"]))))
         if self.terms.reservation is not None:
@@ -60,25 +71,31 @@ class Sums:
         """Whether what was told says anything about the arm's cost."""
         return dearest(arm) > 0
 
-    def admissible(self) -> dict[int, int]:
+    def admissible(self, most: Any = None) -> dict[int, int]:
         """Arm → what is to be set aside, for the arms that can be named now."""
         left = self.budget - self.spent() - self.reserved()
-        wanted = {i: self.reservation(arm) for i, arm in enumerate(self.arms) if arm["enabled"]}
+        wanted = {i: self.reservation(arm, most) for i, arm in enumerate(self.arms) if arm["enabled"]}
         fit = {i: held for i, held in wanted.items() if self.terms.mode != "hard" or held <= left}
-        return {i: held for i, held in fit.items() if self.may_have_another(i)}
+        return {i: held for i, held in fit.items() if self.may_have_another(i, most)}
 
-    def may_have_another(self, arm: int) -> bool:
+    def may_have_another(self, arm: int, most: Any = None) -> bool:
         """Whether an arm of unknown cost has not too many pulls under way; of a known one it may have any number."""
-        most, under_way = self.terms.first_pulls, [n for n in self.pending() if self.decisions[n]["arm"] == arm]
-        known = self.arms[arm]["max_cost"] is not None or self.known(self.arms[arm])
-        if known or self.terms.reservation is not None or most is None:
+        first, under_way = self.terms.first_pulls, [n for n in self.pending() if self.decisions[n]["arm"] == arm]
+        known = self.ceiling(self.arms[arm], most) is not None or self.known(self.arms[arm])
+        if known or self.terms.reservation is not None or first is None:
             return True
         uncharged = self.terms.expiry == "release" or max(map(dearest, self.arms)) == 0
         untold = self.arms[arm]["untold"] if uncharged else 0
-        return len(under_way) + int(untold) < int(most)
+        return len(under_way) + int(untold) < int(first)
 
     def sweep(self, now: int) -> None:
         now = max(now, self.at)
+        paid = [(d["due"], n) for n, d in self.decisions.items() if d["standing"] == "paid" and d["due"]]
+        for _, number in [entry for entry in sorted(paid) if entry[0] <= now]:
+            decision = self.decisions[number]
+            decision["standing"], decision["overdue"] = "told", True
+            self._wrote(now)
+            self._count(decision, decision["cost"], self.terms.missing_reward, told=False)
         due = sorted((d["expires"], n) for n, d in self.decisions.items() if n in self.pending() and d["expires"])
         for _, number in [entry for entry in due if entry[0] <= now]:
             decision = self.decisions[number]
@@ -89,9 +106,10 @@ class Sums:
             self._miss(decision)
         self._cross(now)
 
-    def _count(self, decision: dict[str, Any], cost: int, reward: float, told: bool = True) -> None:
+    def _count(self, decision: dict[str, Any], cost: int, reward: float | None, told: bool = True) -> None:
         arm = self.arms[decision["arm"]]
-        if decision["cost"] is None:
+        reward = decision["reward"] if reward is None else reward  # what it was charged with stands in
+        if decision["reward"] is None and reward is not None:
             decision["place"] = arm["samples"]
             arm["samples"] += 1
         if told:

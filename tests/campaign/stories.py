@@ -52,8 +52,10 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
     name = random.choice(["a0", "a1", "a2", "new", "other"])
     details: dict[str, Any] = {
         "ask": (random.choice([None, None, None, "k0", "k1", "k2", "k3", "k4"]),
-                random.choice([None, None, None, 5 * SECOND, 60 * SECOND])),
-        "tell": (which, cost, random.choice(EIGHTHS)),
+                random.choice([None, None, None, 5 * SECOND, 60 * SECOND]), (), None,
+                random.choice([None] * 8 + [0, 12, 150, {"a0": 5}, {"a0": 30, "a1": 1}, {"new": 3}])),
+        "tell": (which, cost, random.choice([*EIGHTHS, *[None] * 12])),
+        "reward": (random.choice([which, which, which, "k0", "k1"]), random.choice(EIGHTHS)),
         "amend": (which, cost, random.choice(EIGHTHS)),
         "cancel": (which,),
         "charge": (which,),
@@ -71,7 +73,7 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
 
 
 # How often each thing is done.
-DAILY = {"ask": 60, "tell": 60, "cancel": 5, "charge": 5, "extend": 5, "amend": 10, "again": 5}
+DAILY = {"ask": 60, "tell": 60, "cancel": 5, "charge": 5, "extend": 5, "amend": 10, "reward": 20, "again": 5}
 RARE = {"budget": 8, "requests": 5, "expect": 3, "add": 3, "disable": 3, "enable": 5, "warm": 3}
 RARE |= {"pause": 2, "resume": 8, "close": 1, "sweep": 2}
 WAITS = [0] * 12 + [SECOND] * 4 + [7 * SECOND] * 2 + [45 * SECOND]
@@ -103,6 +105,8 @@ def openings(draw: st.DrawFn, /, choices: list[Any], **fixed: Any) -> e.Open:
         "negative_costs": draw(st.booleans()),
         "propensity_draws": draw(st.sampled_from([0, 2])),
         "first_pulls": draw(st.sampled_from([None, 1, 1, 2])),
+        "reward_within": draw(st.sampled_from([None, 5 * SECOND, 40 * SECOND])),
+        "missing_reward": draw(st.sampled_from([None, 0.0, 0.625])),
     } | fixed
     arms = tuple(
         ArmTerms(f"a{i}", most)
@@ -122,6 +126,9 @@ FORGED: list[dict[str, Any]] = [
     *({"expiry": expiry} for expiry in ("never", None)),
     *({"reservation": units} for units in (-1, -40, 2**60)),
     *({"ttl": micros} for micros in (0, -SECOND, 10**18)),
+    *({"reward_within": micros} for micros in (0, -SECOND, 10**18)),
+    *({"missing_reward": reward} for reward in (float("nan"), 1e200)),
+    {"currency": "\x1b[31m"},
     *({"max_in_flight": most} for most in (0, -1)),
     *({"first_pulls": most} for most in (0, -1)),
     *({"default_reward": reward} for reward in (float("nan"), float("inf"), -1e200)),
@@ -191,7 +198,10 @@ class Caller:
         pull = pulls[-1 - which % len(pulls)]
         return pull.id, int(pull.reserved)
 
-    def _tell(self, which: int, cost: int | None, reward: float) -> e.Tell:
+    def _reward(self, which: int | str, reward: float) -> e.Reward:
+        return e.Reward(which if isinstance(which, str) else self._pull(which)[0], reward)
+
+    def _tell(self, which: int, cost: int | None, reward: float | None) -> e.Tell:
         number, reserved = self._pull(which, self.unreported)
         self.unreported = [pull for pull in self.unreported if pull.id != number or which % 3 == 2]
         return e.Tell(number, reserved if cost is None else cost, reward)
@@ -242,7 +252,7 @@ def whole_story(opening: e.Open, story: list[Operation]) -> tuple[State, list[Re
 
 def essence(state: State) -> tuple[Any, ...]:
     """The state to the last bit."""
-    return snapshot.dump(state), state.pulls, state.keys, list(state.pending)
+    return snapshot.dump(state), state.pulls, state.keys, list(state.pending), list(state.awaiting), state.due
 
 
 def for_stories(

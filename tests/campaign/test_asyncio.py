@@ -134,6 +134,6 @@ def test_bad_arguments_are_refused_alike(choose: Callable[[Campaign], Any]) -> N
         with pytest.raises(ValueError, match=match):
             called(**arguments)
 
-    refused("wait of ask must be True or False; got 1", wait=1)
+    refused("wait of ask must be ≥ 0", wait=-1)
     refused("timeout of ask must be ≥ 0 and ≤ 1e.06; got -1", timeout=-1)
     refused("metadata of ask must be a JSON object", metadata=[1])

@@ -102,9 +102,8 @@ def test_without_a_policy_a_campaign_goes_on_with_its_own(tmp_path: Path) -> Non
         Campaign(["a", "b"], 5, "Frugal", store, first_pulls=2)
 
 
-@pytest.mark.parametrize("pull", ["a", "2", None, True, [], object()])
+@pytest.mark.parametrize("pull", ["", None, True, [], object()])
 def test_what_is_not_a_pull(pull: Any) -> None:
-    """Most often an arm's name: the sentence says what is wanted, and what came."""
     campaign = Campaign(["a"], 5)
     campaign.ask()
     calls: list[tuple[str, Callable[[], object]]] = [
@@ -115,8 +114,7 @@ def test_what_is_not_a_pull(pull: Any) -> None:
         ("amend", lambda: campaign.amend(pull, 1, 1)),
     ]
     for owner, call in calls:
-        wanted = f"pull of {owner} must be a Pull, as ask returns it, or its number; got "
-        with pytest.raises(BadParameter, match=wanted) as caught:
+        with pytest.raises(BadParameter, match=f"pull of {owner} must be ") as caught:
             call()
         assert caught.value.got is pull
     assert campaign.status().events == 2

@@ -21,6 +21,7 @@ from outlay.errors import (
     NothingTold,
     NotNow,
     OutlayError,
+    OverBudget,
     PullOver,
     StoreError,
     UnknownPull,
@@ -56,6 +57,7 @@ ANSWERS = {
     slow.UNKNOWN: UnknownPull,
     slow.BAD: BadParameter,
     slow.UNTOLD: NothingTold,
+    slow.TOO_DEAR: OverBudget,
 }
 
 
@@ -72,8 +74,8 @@ def check_reply(reply: Any, command: Any, answer: str, number: int | None, twin:
         arm = twin.arms[decision["arm"]]["name"]
         assert isinstance(reply, Pull)
         assert (reply.id, reply.arm, reply.reserved) == (number, arm, decision["reserved"])
-    elif isinstance(command, (e.Tell, e.Amend)):
-        decision = twin.decisions[command.pull]
+    elif isinstance(command, e.Tell | e.Reward | e.Amend):
+        decision = twin.named(command.pull) or {}
         flags = answer == slow.DUPLICATE, decision["late"], decision["overrun"]
         assert isinstance(reply, Receipt)
         told = reply.cost, reply.reward, reply.duplicate, reply.late, reply.overrun
@@ -101,15 +103,14 @@ def check_state(state: State, twin: slow.Twin) -> None:
             dearest(other),
         )
         assert arm.pulls == len(twin.counted(i))
+        assert (arm.rewarded, arm.awaited, arm.overdue) == twin.waiting(i)
         assert arm.in_flight == sum(twin.decisions[number]["arm"] == i for number in twin.pending())
     for number, decision in state.pulls.items():
         other = twin.decisions[number]
         assert (decision.status, decision.expires) == (other["standing"], other["expires"])
-        assert (decision.cost, decision.reward, decision.sample_index) == (
-            other["cost"],
-            other["reward"],
-            other["place"],
-        )
+        counts = decision.cost, decision.reward, decision.sample_index, decision.overdue
+        assert counts == (other["cost"], other["reward"], other["place"], other["overdue"])
+        assert decision.told_cost is None or (decision.told_cost, decision.told_reward) == other["told"]
 
 
 def check_cap(twin: slow.Twin) -> None:
@@ -126,7 +127,11 @@ def check_untold(twin: slow.Twin) -> None:
     """Where nobody ever told a cost above 0, no arm of unknown cost has more pulls than tells could have allowed."""
     if max(map(dearest, twin.arms)) == 0:
         for number, arm in enumerate(twin.arms):
-            of_arm = [d for d in twin.decisions.values() if d["arm"] == number and d["standing"] != "cancelled"]
+            of_arm = [
+                d
+                for d in twin.decisions.values()
+                if d["arm"] == number and d["standing"] != "cancelled" and d["unknown"]
+            ]
             told = sum(decision["standing"] == "told" for decision in of_arm)
             free = sum(decision["standing"] == "expired" and not decision["cost"] for decision in of_arm)
             assert arm["max_cost"] is not None or free <= twin.terms.first_pulls * (1 + told)
@@ -204,7 +209,7 @@ def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> Non
     folded = apply(None, records[0])
     for record in records[1:]:
         if isinstance(record.event, Asked):
-            again = decide(folded, e.Ask(record.event.key, record.event.ttl), record.at)
+            again = decide(folded, e.Ask(record.event.key, record.event.ttl, most=record.event.most), record.at)
             assert again == ([record.event], record.seq)
         folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)
@@ -283,4 +288,5 @@ def test_to_decide_changes_nothing_and_a_refusal_writes_nothing(opening: e.Open,
         assert events or everything(state) == before
         assert not (events and isinstance(done.replies[0], Exception))
         times = [decision.expires for decision in state.pending.values() if decision.expires is not None]
+        times += [decision.reward_due for decision in state.awaiting.values() if decision.reward_due is not None]
         assert state.due == min(times, default=None)

@@ -17,6 +17,7 @@ from outlay.policies import Ration
 from outlay.policies import baselines as b
 from outlay.policies.protocol import memory_of, method_of, with_limits
 from tests.campaign.busy import asked
+from tests.campaign.test_shortcut import opened
 
 MAKERS: dict[str, Any] = {
     "moments": Moments.empty,
@@ -147,7 +148,7 @@ def test_asking_many_at_once_is_pulling_them_at_their_means(policy: Any) -> None
     learner, memory, means = taught(policy, 60)
     in_flight, pulls = Counter[int](), np.full(ARMS, 12)
     for _ in range(200):
-        arm = learner.choose(range(ARMS), in_flight, 10.0, EventRandom(0, 1))
+        arm = learner.choose(range(ARMS), opened(in_flight), 10.0, EventRandom(0, 1))
         assert arm == full_scan(with_limits(policy, 50.0), memory, pulls, 10.0)
         in_flight[arm] += 1
         pulls[arm] += 1
@@ -160,7 +161,7 @@ def test_asking_many_at_once_is_pulling_them_at_their_means(policy: Any) -> None
 def test_a_hundred_asks_before_the_first_tell_spread_over_the_arms(policy: Any) -> None:
     learner, in_flight = Learner(policy, ARMS, 50.0), Counter[int]()
     for n in range(100):
-        in_flight[learner.choose(range(ARMS), in_flight, 0.0, EventRandom(0, n))] += 1
+        in_flight[learner.choose(range(ARMS), opened(in_flight), 0.0, EventRandom(0, n))] += 1
     assert min(in_flight[arm] for arm in range(ARMS)) >= (8 if policy in BY_CHANCE else 20)
 
 
@@ -170,9 +171,9 @@ def test_only_open_arms_are_named(policy: Any, samples: int) -> None:
     learner, memory, _ = taught(policy, samples)
     pulls = learner.pulls.copy()
     for in_flight in ({}, {1: 1, 2: 2, 3: 3}):
-        free = learner.choose(range(ARMS), in_flight, 3.0, EventRandom(0, 7))
+        free = learner.choose(range(ARMS), opened(in_flight), 3.0, EventRandom(0, 7))
         for open_arms in ([0], [4], [1, 3], [0, 2, 4], [0, 1, 2, 3]):
-            arm = learner.choose(open_arms, in_flight, 3.0, EventRandom(0, 7))
+            arm = learner.choose(open_arms, opened(in_flight), 3.0, EventRandom(0, 7))
             assert arm in open_arms
             if free in open_arms and method_of(policy) in ("score", "choose"):
                 assert arm == free
@@ -222,7 +223,7 @@ class Fewest(NamedTuple):
 
 def test_what_is_imagined_is_forgotten_whatever_the_memory_is_made_of() -> None:
     learner = Learner(Fewest(), 2, 9.0)
-    assert [learner.choose([0, 1], flying, 0.0, EventRandom(0, 1)) for flying in ({0: 3}, {1: 3})] == [1, 0]
+    assert [learner.choose([0, 1], opened(flying), 0.0, EventRandom(0, 1)) for flying in ({0: 3}, {1: 3})] == [1, 0]
     assert learner.memory.samples == []
 
 
@@ -294,7 +295,7 @@ def test_pulls_under_way_count_as_made() -> None:
     spent = 20 * sum(cost for cost, _ in PRICES)
     before = learner.memory.costs.copy(), learner.memory.pulls.copy()
     for n in range(60, 160):
-        arm = learner.choose([0, 1, 2], under_way, spent, stream, n)
+        arm = learner.choose([0, 1, 2], opened(under_way), spent, stream, n)
         under_way[arm] = under_way.get(arm, 0) + 1
     assert isinstance(learner.memory, HullMoments)
     assert all(np.array_equal(one, other) for one, other in zip(before, learner.memory[2:0:-1], strict=True))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from outlay import policies
-from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner, SomeArms, SomeOpenedArms
+from outlay.campaign.ledger.learner import ORDER, EventRandom, InFlight, Learner, SomeArms, SomeOpenedArms
 from outlay.formulas.argmax import best_by_excess, best_by_score, best_of_opened, log_of
 
 BUDGET = 60.0
@@ -18,9 +18,14 @@ MADE: dict[str, Any] = {
 }
 
 
+def opened(pulls: dict[int, int]) -> dict[int, InFlight]:
+    """So many open pulls of each arm; every third has paid ones in their place."""
+    return {arm: InFlight(0, count) if arm % 3 == 2 else InFlight(count, 0) for arm, count in pulls.items()}
+
+
 def by_comparing_all(learner: Learner, open_arms: list[int], under_way: dict[int, int]) -> int:
     """The arm that the policy names, every arm looked at."""
-    memory, pulls = learner._with(under_way)
+    memory, pulls = learner._with(opened(under_way))
     if hasattr(learner.policy, "score"):
         scored = SomeArms(memory, open_arms)
         return open_arms[best_by_score(learner.policy, scored, pulls[open_arms], log_of(int(pulls.sum())))]
@@ -96,7 +101,7 @@ class Story:
         arms = [arm for arm in range(len(self.learner.pulls)) if arm not in self.closed] or [0]
         named = arms if self.closed else range(len(arms))
         expected = by_comparing_all(self.learner, arms, self.under_way)
-        arm = self.learner.choose(named, self.under_way, 0.0, EventRandom(0, 1))
+        arm = self.learner.choose(named, opened(self.under_way), 0.0, EventRandom(0, 1))
         self.under_way = self.under_way | {arm: self.under_way.get(arm, 0) + 1}
         return arm, expected
 

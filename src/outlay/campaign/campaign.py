@@ -5,7 +5,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, cast, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 from outlay.campaign import settings, waiting
 from outlay.campaign.ledger import events as c
@@ -13,7 +13,7 @@ from outlay.campaign.ledger.apply import stored_policy
 from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
-from outlay.campaign.pull import AnyPull, Failure, OpenPull, forgotten, number_of, settled
+from outlay.campaign.pull import AnyPull, Failure, OpenPull, forgotten, name_of, settled
 from outlay.campaign.reasons import MOST, Explanation, Reasons, reasons_of
 from outlay.campaign.records import (
     Entry,
@@ -31,7 +31,7 @@ from outlay.campaign.records import (
 from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.waiting import WithTimeout, log
-from outlay.checks import whole, word
+from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
 from outlay.sansio import Steps, as_async, sync
@@ -39,7 +39,8 @@ from outlay.sansio import Steps, as_async, sync
 FORGOTTEN = 5.0  # seconds that a loop waits for a pull before it asks itself why
 MOST_NUMBER = 2**63 - 1
 
-Outcomes = Iterable[tuple[AnyPull, Amount, float]]
+Outcomes = Iterable[tuple[AnyPull, Amount, float | None]]
+Most = Amount | Mapping[str, Amount] | None  # what a call can cost: on any arm, or on each that is named
 
 
 class Campaign:
@@ -63,7 +64,7 @@ class Campaign:
             pull costs more than was set aside for it.
         unit: the smallest amount, a decimal number; costs are rounded up to it.
         seed: of the policy's random numbers, if it uses any.
-        ttl: seconds after which an untold pull expires; None for never.
+        ttl: seconds after which an untold pull expires, or a time such as "15m"; None for never.
         expiry: "charge" what was set aside for an expired pull, until it is told after all; or "release" it.
         reservation: what to set aside for an arm that has neither a `max_cost` nor a pull so far.
         default_reward: the reward that an expired pull counts for while it is charged.
@@ -76,6 +77,11 @@ class Campaign:
             A pull counts in the window in which it was asked for. None: they are for good.
         timezone: where days begin, such as "Europe/Berlin"; weeks begin on Mondays.
         fallback: the arm to name once the budget is spent, instead of none: outside the budget, and on record.
+        reward_within: seconds, or a time such as "1h", that a reward may take after the cost of its pull was told; None
+            for any time. Until it comes, the pull counts as made, with what is expected of it.
+        missing_reward: what counts as the reward that did not come by then; "unknown" for nothing: the pull is paid
+            for, and nothing is learned from it. A reward that comes later still takes its place.
+        currency: in which costs are, such as "USD": shown wherever money is.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:
@@ -99,7 +105,7 @@ class Campaign:
         mode: Mode = DEFAULT.mode,
         unit: str | Amount = DEFAULT.unit,
         seed: int = DEFAULT.seed,
-        ttl: float | None = DEFAULT.ttl,
+        ttl: float | str | None = DEFAULT.ttl,
         expiry: Expiry = DEFAULT.expiry,
         reservation: Amount | None = DEFAULT.reservation,
         default_reward: float = DEFAULT.default_reward,
@@ -110,10 +116,13 @@ class Campaign:
         window: Window | None = DEFAULT.window,
         timezone: str = DEFAULT.timezone,
         fallback: str | None = DEFAULT.fallback,
+        reward_within: float | str | None = DEFAULT.reward_within,
+        missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward,
+        currency: str | None = DEFAULT.currency,
     ) -> None:
         terms = Settings(
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
-            *(propensity_draws, first_pulls, window, timezone, fallback),
+            *(propensity_draws, first_pulls, window, timezone, fallback, reward_within, missing_reward, currency),
         )
         given = settings.chosen(policy)
         opening = settings.agreed(arms, budget, given, name, terms, requests, costs)
@@ -131,9 +140,10 @@ class Campaign:
     def ask(
         self,
         key: str | None = None,
-        ttl: float | None = None,
+        ttl: float | str | None = None,
         *,
-        wait: bool = False,
+        most: Most = None,
+        wait: bool | float = False,
         timeout: float | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
@@ -144,7 +154,10 @@ class Campaign:
             key: a name for this ask; asking again with the same key gives the same pull, even if the first answer was
                 lost, and raises `PullOver` once that pull is over.
             ttl: seconds after which the pull expires, instead of the campaign's.
-            wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised.
+            most: what this call can cost at most, on any arm or on each that is named: so much is set aside for it, and
+                in hard mode arms that do not fit with it are not named. OverBudget, where it fits none and never will.
+            wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised. A number is
+                the seconds to wait at most: then the fallback is named, if there is one, else NotNow is raised.
             timeout: seconds to wait at most, for a pull or for a store that others hold.
             tags: a few words to find the pull by, see `pulls`.
             metadata: a small JSON object that is kept with it.
@@ -153,14 +166,15 @@ class Campaign:
         not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
         which it can be asked for again.
         """
-        command = settings.asked("ask", key, ttl, tags, metadata)
+        command = settings.asked("ask", key, ttl, tags, metadata, self._ceiling("ask", most))
         seconds = settings.seconds_of("ask", timeout)
-        if not isinstance(wait, bool):
-            raise BadParameter("ask", "wait", "True or False", wait)
-        if wait:
+        if wait is True:
             pull = yield from self._queue.ask(command, seconds)
-        else:
+        elif wait is False:
             pull = yield WithTimeout(command, seconds)
+        else:
+            within = real("ask", "wait", wait, at_least=0, at_most=settings.LONGEST_WAIT)
+            pull = yield from self._queue.ask_within(command, within, seconds)
         return None if pull is None else OpenPull.of(pull, self, self._state.name)
 
     @sync
@@ -168,8 +182,9 @@ class Campaign:
         self,
         n: int,
         key: str | None = None,
-        ttl: float | None = None,
+        ttl: float | str | None = None,
         *,
+        most: Most = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[OpenPull]]:
@@ -181,7 +196,7 @@ class Campaign:
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
-        one = settings.asked("ask_many", None, ttl, tags, metadata)
+        one = settings.asked("ask_many", None, ttl, tags, metadata, self._ceiling("ask_many", most))
         keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
@@ -208,13 +223,15 @@ class Campaign:
             yield pull
 
     @sync
-    def tell(self, pull: AnyPull, cost: Amount, reward: float, *, timeout: float | None = None) -> Steps[Receipt]:
+    def tell(
+        self, pull: AnyPull, cost: Amount, reward: float | None = None, *, timeout: float | None = None
+    ) -> Steps[Receipt]:
         """Record what a pull cost and earned; a failed pull may have a cost, and has reward 0.
 
         Args:
-            pull: as `ask` or `pulls` gave it, or its number.
+            pull: as `ask` or `pulls` gave it, or its number, or the key it was asked for with.
             cost: what it cost; rounded up to the campaign's unit, and then the receipt says `rounded`.
-            reward: what it earned; True counts as 1, False as 0.
+            reward: what it earned; True counts as 1, False as 0. None: it comes later, by `reward`.
             timeout: seconds to wait for the store, if others hold it; then StoreBusy, and it may be told again.
 
         Telling the same outcome again changes nothing; telling a different one raises `CampaignConflict` (see `amend`).
@@ -223,6 +240,33 @@ class Campaign:
         receipt: Receipt = yield WithTimeout(self._tell(pull, cost, reward), settings.seconds_of("tell", timeout))
         settled(pull)
         return receipt
+
+    @sync
+    def reward(self, pull: AnyPull, value: float) -> Steps[Receipt]:
+        """Record what a pull earned whose cost was told before: minutes or days later, from any process.
+
+        The same reward again changes nothing; another raises `CampaignConflict` (see `amend`). One that comes after
+        `reward_within` still counts, in place of the one that was missing.
+
+        >>> campaign = Campaign(["a"], 5)
+        >>> pull = campaign.ask(key="request 17")
+        >>> campaign.tell(pull, cost=0.5).reward is None
+        True
+        >>> campaign.reward("request 17", 1).reward
+        1.0
+        """
+        receipt: Receipt = yield c.Reward(self._name("reward", pull), settings.checked_reward("reward", value))
+        return receipt
+
+    @sync
+    def reward_each(self, rewards: Iterable[tuple[AnyPull, float]]) -> Steps[list[Receipt | Exception]]:
+        """Record many rewards, each (pull, value); for each its receipt, or why the ledger refused it."""
+        commands: list[c.Command] = [
+            c.Reward(self._name("reward_each", pull), settings.checked_reward("reward_each", value))
+            for pull, value in rewards
+        ]
+        whole("reward_each", "rewards", len(commands), at_most=MOST_AT_ONCE)
+        return (yield commands) if commands else []
 
     @sync
     def tell_many(self, outcomes: Outcomes) -> Steps[list[Receipt]]:
@@ -243,7 +287,7 @@ class Campaign:
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made: nothing is charged and nothing learned."""
-        yield c.Cancel(self._number("cancel", pull), settings.note_of("cancel", reason))
+        yield c.Cancel(self._name("cancel", pull), settings.note_of("cancel", reason))
         settled(pull)
 
     @sync
@@ -252,13 +296,13 @@ class Campaign:
 
         For calls that failed at an unknown cost: it stands as expired, as if its time were over.
         """
-        yield c.Charge(self._number("charge", pull))
+        yield c.Charge(self._name("charge", pull))
         settled(pull)
 
     @sync
-    def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
+    def extend(self, pull: AnyPull, ttl: float | str) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now."""
-        yield c.Extend(self._number("extend", pull), settings.micros("extend", ttl))
+        yield c.Extend(self._name("extend", pull), settings.micros("extend", ttl))
 
     @sync
     def amend(
@@ -270,11 +314,12 @@ class Campaign:
         units, rounded = (None, False) if cost is None else self._state.unit.measured("amend", "cost", cost)
         given = None if reward is None else settings.checked_reward("amend", reward)
         note = settings.note_of("amend", reason)
-        receipt: Receipt = yield c.Amend(self._number("amend", pull), units, given, note, rounded)
+        receipt: Receipt = yield c.Amend(self._name("amend", pull), units, given, note, rounded)
         return receipt
 
     aask, aask_many = as_async(ask), as_async(ask_many)
-    atell, atell_many, atell_each = as_async(tell), as_async(tell_many), as_async(tell_each)
+    atell, areward, areward_each = as_async(tell), as_async(reward), as_async(reward_each)
+    atell_many, atell_each = as_async(tell_many), as_async(tell_each)
     acancel, acharge, aextend, aamend = as_async(cancel), as_async(charge), as_async(extend), as_async(amend)
 
     @sync
@@ -398,7 +443,7 @@ class Campaign:
         """The pulls in the order in which they were asked for, those that fit; `.frame()` makes them a DataFrame.
 
         Args:
-            status: only those that are "open", "told", "cancelled" or "expired".
+            status: only those that are "open", "paid", "told", "cancelled" or "expired".
             tag: only those that were asked for with this tag.
             key: only the one that was asked for with this key, or those of the `ask_many` with this key.
             after: only those after the pull of this number.
@@ -544,20 +589,24 @@ class Campaign:
                 settled(pull)
         return replies
 
-    def _number(self, owner: str, pull: AnyPull) -> int:
-        """The pull's number; pulls of other campaigns have the same numbers, so they are refused."""
+    def _ceiling(self, owner: str, most: Most) -> c.Ceiling | None:
+        return settings.ceiling_of(self._state.unit, owner, most)
+
+    def _name(self, owner: str, pull: AnyPull) -> c.PullName:
+        """The pull's number or key; pulls of other campaigns have the same numbers, so they are refused."""
         if isinstance(pull, OpenPull) and pull._owner is not self:
             theirs, ours = pull._owner._state, self._state
             if theirs.name != ours.name:
                 raise BadParameter(owner, "pull", f"one of campaign {ours.name!r}", f"one of campaign {theirs.name!r}")
             if (theirs.opened, theirs.since) != (ours.opened, ours.since):
                 raise BadParameter(owner, "pull", "one of this campaign", "one of another campaign of the same name")
-        return number_of(owner, pull)
+        return name_of(owner, pull)
 
-    def _tell(self, pull: AnyPull, cost: Amount, reward: float) -> c.Tell:
+    def _tell(self, pull: AnyPull, cost: Amount, reward: float | None) -> c.Tell:
         units, rounded = self._state.unit.measured("tell", "cost", cost)
         arm = pull.arm if isinstance(pull, Pull | PullStatus) else None
-        return c.Tell(self._number("tell", pull), units, settings.checked_reward("tell", reward), arm, rounded)
+        given = None if reward is None else settings.checked_reward("tell", reward)
+        return c.Tell(self._name("tell", pull), units, given, arm, rounded)
 
     def _limit(self, command: c.Command) -> None:
         """Change a limit, and log where that reopens the campaign."""

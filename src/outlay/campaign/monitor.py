@@ -110,7 +110,7 @@ class CampaignMonitor:
             self._apart, self._spent, self._used, self._renewed = set(self._asked), 0.0, 0, entry.seq
         elif "budget" in more:
             self._budget = entry.more["budget"]
-        elif entry.cost is None or entry.reward is None:
+        elif entry.cost is None and entry.reward is None:
             return
         else:
             costs = self._count(str(arm), entry)
@@ -124,14 +124,14 @@ class CampaignMonitor:
         if name not in self._arms:
             self._arms[name] = len(self._arms)
             self._memory = self._memory.with_new_arm()
-        arm, cost, reward = self._arms[name], entry.cost, entry.reward
-        before: dict[str, float] | None = entry.more.get("instead")
-        assert cost is not None and reward is not None  # noqa: S101, PT018 (it counts)
-        if before is None:
+        arm, instead = self._arms[name], entry.more.get("instead") or {"cost": 0.0, "reward": None}
+        cost: float = instead["cost"] if entry.cost is None else entry.cost
+        reward: float | None = instead["reward"] if entry.reward is None else entry.reward
+        if instead["reward"] is not None and reward is not None:
+            self._memory.revise(arm, 0, (instead["cost"], instead["reward"]), (cost, reward))
+        elif reward is not None:
             self._memory.observe(arm, cost, reward)
-            return cost
-        self._memory.revise(arm, 0, (before["cost"], before["reward"]), (cost, reward))
-        return float(cost - before["cost"])
+        return cost - float(instead["cost"])
 
 
 def _under_way(asked: Entry) -> PullStatus:

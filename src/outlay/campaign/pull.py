@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from msgspec.structs import astuple
 
-from outlay.campaign.ledger.events import Amount
+from outlay.campaign.ledger.events import Amount, PullName
+from outlay.campaign.ledger.validation import label
 from outlay.campaign.records import Pull, PullStatus, Receipt
 from outlay.campaign.waiting import log
 from outlay.checks import whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.text import listed
 
-AnyPull = Pull | PullStatus | int  # as `ask` or `pulls` give it, or its number
+AnyPull = Pull | PullStatus | int | str  # as `ask` or `pulls` give it, or its number, or the key it was asked with
 OnError = Literal["charge", "cancel"]
 Failure = type[BaseException] | None
 
@@ -70,9 +71,13 @@ class PullInHand(Pull, frozen=True, dict=True):
 class ClientPull(PullInHand, frozen=True, dict=True):
     """A pull whose verbs wait, as a `Client` gives it."""
 
-    def tell(self, cost: Amount, reward: float) -> Receipt:
-        """Record what it cost and earned."""
+    def tell(self, cost: Amount, reward: float | None = None) -> Receipt:
+        """Record what it cost and earned; without a reward, `reward` gives it later."""
         return self._owner.tell(self, cost, reward)  # type: ignore[no-any-return]
+
+    def reward(self, value: float) -> Receipt:
+        """Record what it earned, after its cost was told."""
+        return self._owner.reward(self, value)  # type: ignore[no-any-return]
 
     def cancel(self, reason: str = "") -> None:
         """Say that it was never made: nothing is charged and nothing learned."""
@@ -108,9 +113,13 @@ class OpenPull(ClientPull, frozen=True, dict=True):
     2.25
     """
 
-    async def atell(self, cost: Amount, reward: float) -> Receipt:
+    async def atell(self, cost: Amount, reward: float | None = None) -> Receipt:
         """`tell` for asyncio."""
         return await self._owner.atell(self, cost, reward)  # type: ignore[no-any-return]
+
+    async def areward(self, value: float) -> Receipt:
+        """`reward` for asyncio."""
+        return await self._owner.areward(self, value)  # type: ignore[no-any-return]
 
     async def acancel(self, reason: str = "") -> None:
         """`cancel` for asyncio."""
@@ -137,9 +146,13 @@ class OpenPull(ClientPull, frozen=True, dict=True):
 class AsyncClientPull(PullInHand, frozen=True, dict=True):
     """A pull as an `AsyncClient` gives it: everything is awaited."""
 
-    async def tell(self, cost: Amount, reward: float) -> Receipt:
-        """Record what it cost and earned."""
+    async def tell(self, cost: Amount, reward: float | None = None) -> Receipt:
+        """Record what it cost and earned; without a reward, `reward` gives it later."""
         return await self._owner.tell(self, cost, reward)  # type: ignore[no-any-return]
+
+    async def reward(self, value: float) -> Receipt:
+        """Record what it earned, after its cost was told."""
+        return await self._owner.reward(self, value)  # type: ignore[no-any-return]
 
     async def cancel(self, reason: str = "") -> None:
         """Say that it was never made: nothing is charged and nothing learned."""
@@ -176,16 +189,18 @@ def settled(pull: object) -> None:
         vars(pull)["_settled"] = True
 
 
-def number_of(owner: str, pull: object) -> int:
-    """A pull's number, from the pull or from the number itself."""
+def name_of(owner: str, pull: object) -> PullName:
+    """A pull's number, from the pull or from the number itself; or its key."""
     if isinstance(pull, Pull | PullStatus):
         return int(pull.id)
+    if isinstance(pull, str):
+        return label(owner, "pull", pull)
     try:
         return whole(owner, "pull", pull, at_least=1, at_most=2**63 - 1)
     except BadParameter:
         if isinstance(pull, (int, float)) and not isinstance(pull, bool):
             raise
-        raise BadParameter(owner, "pull", "a Pull, as ask returns it, or its number", pull) from None
+        raise BadParameter(owner, "pull", "a Pull, as ask returns it, its number or its key", pull) from None
 
 
 async def _unless_settled(end: Coroutine[Any, Any, None]) -> None:

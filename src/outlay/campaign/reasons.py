@@ -177,7 +177,7 @@ class Outlook(msgspec.Struct, frozen=True):
 def outlook_of(state: State) -> Outlook | None:
     """The outlook once an arm has been paid for; None where requests are not limited nor forecast, and at the end."""
     horizon, arms, amount = state.horizon, state.arms, state.unit.amount
-    if horizon is None or state.ended or not any(arm.pulls for arm in arms):
+    if horizon is None or state.ended or not any(arm.rewarded for arm in arms):
         return None
     spent = [amount(arm.spent) for arm in arms]
     costs = np.array(
@@ -186,15 +186,16 @@ def outlook_of(state: State) -> Outlook | None:
             for arm, cost in zip(arms, spent, strict=True)
         ]
     )
-    rewards = np.array([arm.reward / arm.pulls if arm.pulls else -math.inf for arm in arms])
+    rewards = np.array([arm.reward / arm.rewarded if arm.rewarded else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
+    awaited = {i: n for i, arm in enumerate(arms) if arm.rewarded and (n := arm.in_flight + arm.awaited)}
     left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
     money = max(0.0, amount(state.budget - state.counted) - sum(n * float(costs[i]) for i, n in flying.items()))
     found = prices(costs, rewards, money / left)
     mix = _mix(costs, found.low, found.high, money / left)
-    coming = [*flying.items(), *((arm, left * part) for arm, part in mix.items())]
+    coming = [*awaited.items(), *((arm, left * part) for arm, part in mix.items())]
     expected = float(state.reward + sum(pulls * rewards[arm] for arm, pulls in coming))
-    spread = _spread(arms, spent, found.price, mix, left, flying)
+    spread = _spread(arms, spent, found.price, mix, left, awaited)
     name = [arm.name for arm in state.arms]
     return Outlook(
         found.price,
@@ -223,23 +224,23 @@ def _spread(
     price: float,
     mix: dict[int, float],
     left: int,
-    flying: dict[int, int],
+    awaited: dict[int, int],
 ) -> float | None:
     """The standard deviation of what is still to come; None where an arm of it has one pull.
 
     A pull of the mix that costs more than its mean leaves less for the others, at the price of money: so what varies is
-    R − λX, by chance in each outcome and in the means that are not known better. Of pulls under way R alone does.
+    R − λX, by chance in each outcome and in the means that are not known better. Of awaited rewards R alone does.
     """
     variance = 0.0
-    for k in sorted(mix.keys() | flying.keys()):
-        arm, n = arms[k], arms[k].pulls
-        if n < 2:
+    for k in sorted(mix.keys() | awaited.keys()):
+        arm, n, known = arms[k], arms[k].pulls, arms[k].rewarded  # costs are known of all, rewards perhaps of fewer
+        if known < 2:
             return None
-        rewards = arm.squares - arm.reward * arm.reward / n
-        costs = arm.cost_squares - spent[k] * spent[k] / n
+        rewards = arm.squares - arm.reward * arm.reward / known
+        costs = (arm.cost_squares - spent[k] * spent[k] / n) * ((known - 1) / (n - 1))
         both = arm.products - spent[k] * arm.reward / n
-        reward = max(0.0, rewards) / (n - 1)
-        net = max(0.0, rewards - 2.0 * price * both + price * price * costs) / (n - 1)
+        reward = max(0.0, rewards) / (known - 1)
+        net = max(0.0, rewards - 2.0 * price * both + price * price * costs) / (known - 1)
         part = left * mix.get(k, 0.0)
-        variance += part * net + part * part * net / n + flying.get(k, 0) * reward
+        variance += part * net + part * part * net / known + awaited.get(k, 0) * reward
     return math.sqrt(variance)

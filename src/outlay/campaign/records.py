@@ -28,8 +28,8 @@ Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
 class Pull(msgspec.Struct, frozen=True, rename={"id": "pull"}):
     """An arm to use now; pass it back to `tell` with what it cost and earned.
 
-    `status` is how it stood when it was answered: "open"; in a `PullOver` also "told", "expired" or "cancelled".
-    `fallback`: the budget is spent, and this is the arm that was agreed for then; it counts against no budget.
+    `status` is how it stood when it was answered: "open"; in a `PullOver` also one of those of `PullStatus`.
+    `fallback`: the budget has no room, and this is the arm that was agreed for then; it counts against no budget.
     """
 
     id: int
@@ -42,7 +42,7 @@ class Pull(msgspec.Struct, frozen=True, rename={"id": "pull"}):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """A tell as it was recorded.
+    """A tell, or a reward that came later, as it was recorded; `reward` is None while it is awaited.
 
     `duplicate`: the same outcome had been told before. `late`: the pull had expired. `overrun`: it cost more than was
     set aside for it, or a correction took what a hard cap had promised to others. `rounded`: the cost was no whole
@@ -53,7 +53,7 @@ class Receipt(msgspec.Struct, frozen=True):
     pull: int
     arm: str
     cost: float
-    reward: float
+    reward: float | None
     duplicate: bool
     late: bool
     overrun: bool
@@ -62,9 +62,10 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class PullStatus(msgspec.Struct, frozen=True, rename={"id": "pull"}):
-    """How one pull stands: "open" (under way), "told", "cancelled", or "expired" (given up, or not told in time).
+    """How one pull stands: "open" (under way), "paid", "told", "cancelled" or "expired" (given up, or not in time).
 
-    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing.
+    `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing. A
+    pull that is paid awaits its reward, until `reward_due` where that was agreed; one `overdue` was told without.
     """
 
     id: int
@@ -83,6 +84,8 @@ class PullStatus(msgspec.Struct, frozen=True, rename={"id": "pull"}):
     tags: tuple[str, ...]
     metadata: dict[str, Any]
     fallback: bool = False
+    reward_due: datetime | None = None
+    overdue: bool = False
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -115,7 +118,11 @@ class ArmExact(msgspec.Struct, frozen=True):
 
 
 class ArmStatus(msgspec.Struct, frozen=True):
-    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals."""
+    """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals.
+
+    `awaited` pulls wait for their reward, and those that are `overdue` did not get it in time; in the rate, they count
+    as the others of the arm came out.
+    """
 
     name: str
     enabled: bool
@@ -127,6 +134,8 @@ class ArmStatus(msgspec.Struct, frozen=True):
     rate: float | None
     max_cost: float | None
     exact: ArmExact
+    awaited: int = 0
+    overdue: int = 0
 
 
 class WindowStatus(msgspec.Struct, frozen=True):
@@ -148,7 +157,8 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     what fallbacks have cost, which no budget pays for. `exact` has budget, spent, reserved and left as Decimals, where
     floats are rounded. Of the `requests`, if limited, those of pulls that were asked for and not cancelled are `used`;
     `expected` is how many are still to come, as far as somebody said (`expect_requests`), and `outlook` what that comes
-    to.
+    to. `awaited` pulls wait for their reward, `overdue` ones did not get it in time. Amounts are in the `currency`, if
+    one was said.
     """
 
     name: str
@@ -174,6 +184,9 @@ class CampaignSummary(msgspec.Struct, frozen=True, kw_only=True):
     fallback: str | None = None
     outside: float = 0.0
     archived: bool = False
+    awaited: int = 0
+    overdue: int = 0
+    currency: str | None = None
 
 
 class Status(CampaignSummary, frozen=True, kw_only=True):
@@ -302,13 +315,12 @@ def pull_of(state: State, number: int) -> Pull:
     )
 
 
-def receipt_of(state: State, number: int, duplicate: bool, rounded: bool = False) -> Receipt:
+def receipt_of(state: State, pull: PullState, duplicate: bool, rounded: bool = False) -> Receipt:
     """A pull as its teller sees it."""
-    pull = state.pulls[number]
     cost = state.unit.amount(pull.cost or 0)
     name = state.arms[pull.arm].name
     flags = duplicate, pull.late, pull.overrun, rounded
-    return Receipt(number, name, cost, pull.reward or 0.0, *flags, state.head)
+    return Receipt(pull.number, name, cost, pull.reward, *flags, state.head)
 
 
 def status_of(state: State) -> Status:
@@ -341,6 +353,9 @@ def status_of(state: State) -> Status:
         fallback=state.terms.fallback,
         outside=amount(state.spent_on_fallback),
         archived=state.archived,
+        awaited=sum(arm.awaited for arm in state.arms),
+        overdue=sum(arm.overdue for arm in state.arms),
+        currency=state.terms.currency,
     )
 
 
@@ -387,10 +402,19 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
         amount(arm.spent),
         amount(arm.reserved),
         arm.reward,
-        arm.reward / amount(arm.spent) if arm.spent > 0 else None,
+        _rate(arm, amount(arm.spent)),
         None if arm.max_cost is None else amount(arm.max_cost),
         ArmExact(state.unit.exact(arm.spent), state.unit.exact(arm.reserved)),
+        arm.awaited,
+        arm.overdue,
     )
+
+
+def _rate(arm: Arm, spent: float) -> float | None:
+    if arm.spent <= 0 or not arm.rewarded:
+        return None
+    rate = arm.reward / spent
+    return rate if arm.rewarded == arm.pulls else rate * arm.pulls / arm.rewarded
 
 
 def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
@@ -413,11 +437,14 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         tags=event.tags,
         metadata=event.metadata or {},
         fallback=pull.fallback,
+        reward_due=None if pull.reward_due is None else when(pull.reward_due),
+        overdue=pull.overdue,
     )
 
 
-_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation"}
-_OTHERWISE = {*_MONEY, "key", "ttl", "expires"}
+_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation", "most"}
+_TIMES = {"expires", "reward_due", "start", "end"}
+_OTHERWISE = {*_MONEY, *_TIMES, "key", "ttl"}
 _NESTED = (dict, list, tuple)
 
 
@@ -454,10 +481,12 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
         return unit.amount(value)
     if name == "key" and isinstance(value, str):
         return plain_key(value)
-    if name == "ttl":
+    if name in ("ttl", "reward_within"):
         return value / 1e6
-    if name in ("expires", "start", "end"):
+    if name in _TIMES:
         return None if value is None else when(value)
+    if isinstance(value, dict) and name == "most":  # of each arm
+        return {arm: unit.amount(units) for arm, units in value.items()}
     if isinstance(value, dict) and name not in ("policy", "metadata"):
         return {key: _readable(part, unit, key) for key, part in value.items()}
     return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

@@ -6,6 +6,7 @@ What looks like a str, an int or a float becomes one: numpy's are such values, w
 import json
 import math
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from outlay import __version__, policies
 from outlay.campaign.ledger import events as c
-from outlay.campaign.ledger.decide import unknown_arm
+from outlay.campaign.ledger.allocate import unknown_arm
 from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Settings, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import State
@@ -39,6 +40,7 @@ MOST_TAGS, LONGEST_TAG = 8, 64
 MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
 _METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
 MOST_IN_ONE_EVENT = 10_000  # samples
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 LONGEST_WAIT = 1e6  # seconds
 
 Arms = Sequence[str] | Mapping[str, Amount | None]  # names, or from each to the most that a pull can cost
@@ -82,6 +84,8 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     zone_of(OWNER, s.timezone)
     if s.window is None and s.timezone != DEFAULT.timezone:
         raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", s.timezone)
+    if s.reward_within is None and s.missing_reward != DEFAULT.missing_reward:
+        raise BadParameter(OWNER, "missing_reward", "given with reward_within, after which it counts", s.missing_reward)
     return Terms(
         unit=str(unit.size),
         mode=cast("c.Mode", word(OWNER, "mode", s.mode, get_args(c.Mode))),
@@ -99,8 +103,21 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         window=None if s.window is None else cast("c.Window", word(OWNER, "window", s.window, get_args(c.Window))),
         timezone=label(OWNER, "timezone", s.timezone),
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
+        reward_within=None if s.reward_within is None else micros(OWNER, s.reward_within, "reward_within"),
+        missing_reward=None if s.missing_reward == "unknown" else real(OWNER, "missing_reward", s.missing_reward) + 0.0,
+        currency=None if s.currency is None else _currency(s.currency),
         format=c.FORMAT,
     )
+
+
+def _currency(currency: object) -> str:
+    if (
+        not isinstance(currency, str)
+        or not 0 < len(currency.strip()) == len(currency) <= 8
+        or not currency.isprintable()
+    ):
+        raise BadParameter(OWNER, "currency", 'a short name such as "USD" or "€"', currency)
+    return str.__str__(currency)
 
 
 def chosen(policy: PolicyGiven) -> Policy | None:
@@ -156,9 +173,27 @@ def requests_of(owner: str, requests: object, least: int = 1) -> int:
     return whole(owner, "requests", requests, at_least=least, at_most=MOST_REQUESTS)
 
 
-def micros(owner: str, seconds: object) -> int:
-    """A time span in microseconds."""
-    return max(1, round(real(owner, "ttl", seconds, above=0, at_most=1e9) * MICROS))
+def micros(owner: str, span: object, name: str = "ttl") -> int:
+    """A time span in microseconds, from seconds or from a number with its unit.
+
+    >>> micros("ask", 1.5), micros("ask", "90m") == micros("ask", 5400)
+    (1500000, True)
+    """
+    if isinstance(span, str):
+        parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?([smhd])", span)
+        if parts is None:
+            raise BadParameter(owner, name, 'seconds, or a time such as "90s", "15m", "1h" or "7d"', span)
+        span = float(parts[1]) * SECONDS[parts[2]]
+    return max(1, round(real(owner, name, span, above=0, at_most=1e9) * MICROS))
+
+
+def ceiling_of(unit: Unit, owner: str, most: object) -> c.Ceiling | None:
+    """What a call can cost at most, in units, of any arm or of each that is named; None where nobody says."""
+    if most is None:
+        return None
+    if isinstance(most, Mapping):
+        return {label(owner, "most", arm): not_negative(unit, owner, "most", amount) for arm, amount in most.items()}
+    return not_negative(unit, owner, "most", most)
 
 
 def seconds_of(owner: str, timeout: object) -> float | None:
@@ -210,7 +245,7 @@ def _differences(state: State, wanted: c.Open, any_policy: bool) -> Iterator[str
             if not (any_policy or equal(here, given)):
                 yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
         elif field != "version" and here != given:
-            shown = {"reservation": unit.shown, "ttl": in_seconds}.get(field, str)
+            shown = {"reservation": unit.shown, "ttl": in_seconds, "reward_within": in_seconds}.get(field, str)
             yield f"{field} {shown(here)}, not {shown(given)}"
 
 
@@ -252,11 +287,11 @@ def _written(policy: Policy) -> dict[str, Any]:
         raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
-def asked(owner: str, key: object, ttl: object, tags: object, metadata: object) -> c.Ask:
+def asked(owner: str, key: object, ttl: object, tags: object, metadata: object, most: c.Ceiling | None = None) -> c.Ask:
     """The command of an ask."""
     named = None if key is None else label("ask", "key", key)
     span = None if ttl is None else micros("ask", ttl)
-    return c.Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata))
+    return c.Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata), most)
 
 
 def tags_of(owner: str, tags: object) -> tuple[str, ...]:
@@ -366,9 +401,10 @@ def checked_reward(owner: str, value: object, **limits: float) -> float:
 
 
 def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
-    """What the pulls of a campaign cost and earned, corrections included, in the order of the first tell."""
+    """What the pulls of a campaign cost and earned, corrections included, in the order in which that was known."""
     told: dict[int, ArmSample] = {}
     for entry in history:
-        if entry.kind in ("told", "amended") and entry.pull is not None:
-            told[entry.pull] = str(entry.arm), float(entry.cost or 0.0), float(entry.reward or 0.0)
+        if entry.kind in ("told", "rewarded", "amended") and entry.pull is not None and entry.reward is not None:
+            cost = entry.more["instead"]["cost"] if entry.cost is None else entry.cost
+            told[entry.pull] = str(entry.arm), float(cost), float(entry.reward)
     return list(told.values())

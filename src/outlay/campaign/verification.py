@@ -128,7 +128,10 @@ class _Check:
         state = self._state
         if state is not None:
             named = {number for record in records if (number := record.about()) is not None}
-            held = {number: state.pulls[number] for number in named & state.pulls.keys() - state.pending.keys()}
+            held = {
+                number: state.pulls[number]
+                for number in named & state.pulls.keys() - state.pending.keys() - state.awaiting.keys()
+            }
             for number in held.keys() - self._differing(held).keys():
                 state.evict_pull(number)
 

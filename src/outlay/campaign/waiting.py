@@ -157,6 +157,16 @@ class WaitQueue:
         finally:
             self._leave(turn)
 
+    def ask_within(self, command: e.Ask, seconds: float, timeout: float | None) -> Steps[Pull | None]:
+        """The same for so long at most; then the fallback is named, if one was agreed and can be."""
+        if seconds > 0:
+            try:
+                return (yield from self.ask(command, seconds if timeout is None else min(seconds, timeout)))
+            except NotNow:
+                pass
+        pull: Pull | None = yield WithTimeout(command._replace(or_fallback=True), timeout)
+        return pull
+
     def _join(self) -> Future[None]:
         """A place in the line: done when it is one's turn."""
         turn: Future[None] = Future()

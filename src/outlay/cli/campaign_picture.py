@@ -52,10 +52,13 @@ def facts(status: Status, width: int) -> Iterator[Text]:
 def _figures(status: Status) -> Iterator[list[str]]:
     """Money, pulls, requests, the window, what is to be expected: each begins a line."""
     share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
-    spent = f"spent {status.spent:,.6g} of {status.budget:,.6g}{share}"
+    currency = "" if status.currency is None else f" {status.currency}"
+    spent = f"spent {status.spent:,.6g} of {status.budget:,.6g}{currency}{share}"
     yield [spent, f"set aside {status.reserved:,.6g}", f"left {status.left:,.6g}"]
     reward = f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}"
-    yield [reward, f"{status.in_flight:,} under way", counted(status.events, "event")]
+    late = [f"{status.awaited:,} of the rewards awaited"] * bool(status.awaited)
+    late += [f"{status.overdue:,} not in time"] * bool(status.overdue)
+    yield [reward, *late, f"{status.in_flight:,} under way", counted(status.events, "event")]
     requests: list[str] = []
     if status.requests is not None:
         left = max(0, status.requests - status.used)

@@ -85,12 +85,30 @@ def campaign() -> None:
     """
 
 
-def seconds(text: str) -> float | None:
-    """A number of seconds, or None for `never`."""
+def seconds(text: str) -> float | str | None:
+    """A number of seconds, a time such as 15m, or None for `never`."""
     try:
         return None if text == "never" else float(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is neither a number of seconds nor `never`") from None
+        return text
+
+
+def number_or_unknown(text: str) -> float | str:
+    """A number, or the word `unknown`."""
+    try:
+        return text if text == "unknown" else float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a number nor `unknown`") from None
+
+
+def most_of(ceilings: Sequence[str]) -> Decimal | dict[str, Decimal] | None:
+    """AMOUNT, or NAME=AMOUNT any number of times."""
+    if len(ceilings) == 1 and "=" not in ceilings[0]:
+        return amount(ceilings[0])
+    named = dict(map(arm_and_most, ceilings))
+    if len(named) < len(ceilings) or None in named.values():
+        raise click.UsageError("--most must be AMOUNT, or NAME=AMOUNT of each arm once")
+    return {name: most for name, most in named.items() if most is not None} or None
 
 
 def arm_and_most(text: str) -> tuple[str, Decimal | None]:
@@ -170,7 +188,7 @@ def json_of(text: str) -> object:
     help="Stop once the budget is crossed (the default), or never cross it.",
 )
 @click.option("--unit", help=f"The smallest amount, such as 0.01; {DEFAULT.unit} if not given.")
-@click.option("--ttl", type=seconds, help=f"When an untold pull expires, or never; {DEFAULT.ttl:g} if not given.")
+@click.option("--ttl", type=seconds, help=f"When an untold pull expires, or never; {DEFAULT.ttl} if not given.")
 @click.option("--seed", type=int, help=f"Of the policy's random numbers; {DEFAULT.seed} if not given.")
 @click.option(
     "--expiry",
@@ -193,6 +211,14 @@ def json_of(text: str) -> object:
 )
 @click.option("--timezone", help=f"Where days begin, such as Europe/Berlin; {DEFAULT.timezone} if not given.")
 @click.option("--fallback", metavar="ARM", help="The arm to name, outside the budget, once that is spent.")
+@click.option("--reward-within", type=seconds, metavar="TIME", help="How long a reward may take after the cost, as 1h.")
+@click.option(
+    "--missing-reward",
+    type=number_or_unknown,
+    metavar="NUMBER",
+    help="What counts as the reward that did not come by then; `unknown` (the default) for nothing.",
+)
+@click.option("--currency", help="In which costs are, such as USD.")
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
 @click.pass_context
 def new(
@@ -239,19 +265,40 @@ def new(
 @on_campaign
 @click.option("--n", type=int, help="How many pulls, one per line; fewer if fewer can be named.")
 @click.option("--key", help="A name for this ask: with it, asking again gives the same pull.")
-@click.option("--ttl", type=float, metavar="SECONDS", help="When the pull expires, instead of the campaign's time.")
+@click.option("--ttl", type=seconds, metavar="TIME", help="When the pull expires, instead of the campaign's time.")
+@click.option(
+    "--most",
+    multiple=True,
+    metavar="[NAME=]AMOUNT",
+    help="What this call can cost at most, on any arm or on that one; repeatable.",
+)
+@click.option("--wait", type=float, metavar="SECONDS", help="How long to wait for a pull, and then name the fallback.")
 @click.option("--tag", "tags", multiple=True, help="A word to find the pull by, see `pulls`; repeatable.")
 @click.option("--metadata", type=json_of, metavar="JSON", help="A small JSON object that is kept with the pull.")
 @click.pass_context
-def ask(ctx: click.Context, /, campaign: "Campaign", n: int | None, **wanted: Any) -> None:
+def ask(
+    ctx: click.Context,
+    /,
+    campaign: "Campaign",
+    n: int | None,
+    most: tuple[str, ...],
+    wait: float | None,
+    **wanted: Any,
+) -> None:
     """Name the arm to use next, and set money aside for it.
 
     Prints {"pull", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
+    wanted["most"] = most_of(most)
+    if n is not None and wait is not None:
+        raise click.UsageError("--wait is for a single pull: leave --n out")
     try:
-        pulls = [campaign.ask(**wanted)] if n is None else campaign.ask_many(n, **wanted) or [None]
+        if n is None:
+            pulls = [campaign.ask(**wanted, wait=False if wait is None else wait)]
+        else:
+            pulls = campaign.ask_many(n, **wanted) or [None]
     except NotNow as error:
         complain(error)
         show({"retry_after": error.retry_after})
@@ -272,7 +319,9 @@ def ask(ctx: click.Context, /, campaign: "Campaign", n: int | None, **wanted: An
 @on_campaign
 @click.argument("pull")
 @click.option("--cost", type=amount, help="What the pull cost.")
-@click.option("--reward", type=float, help="What it earned; 0 for a pull that failed.")
+@click.option(
+    "--reward", type=float, help="What it earned; 0 for a pull that failed. If not given, `reward` tells it later."
+)
 @click.pass_context
 def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | None, reward: float | None) -> None:
     """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls.
@@ -283,8 +332,8 @@ def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | No
     """
     if pull == "-" and cost is None and reward is None:
         ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
-    if pull == "-" or cost is None or reward is None:
-        raise click.UsageError("give PULL with --cost and --reward, or - and lines of JSON on stdin")
+    if pull == "-" or cost is None:
+        raise click.UsageError("give PULL with --cost, or - and lines of JSON on stdin")
     try:
         number = int(pull)
     except ValueError:
@@ -299,14 +348,26 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
         if not line.strip():
             continue
         try:
-            said = object_of(line, "pull", "cost", "reward")
-            reward = float(said["reward"]) if isinstance(said["reward"], Decimal) else said["reward"]
+            said = object_of(line, "pull", "cost")
+            reward = float(said["reward"]) if isinstance(said.get("reward"), Decimal) else said.get("reward")
             show(campaign.tell(said["pull"], said["cost"], reward))
         except (OutlayError, ValueError) as error:
             complain(f"line {number}: {error}")
             refused = isinstance(error, OutlayError) and not isinstance(error, BadParameter)
             worst = max(worst, 1 if refused else 2)
     return worst
+
+
+@click.command(cls=Numbered, epilog=example("outlay campaign reward 17 1", 'outlay campaign reward "job $JOB_ID" 0.5'))
+@on_campaign
+@click.argument("pull")
+@click.argument("value", type=float)
+def reward(campaign: "Campaign", pull: str, value: float) -> None:
+    """Record what PULL earned, after its cost was told; PULL is its number, or the key of its ask.
+
+    Prints what `tell` prints. The same reward again changes nothing; `amend` corrects one.
+    """
+    show(campaign.reward(int(pull) if pull.isdecimal() else pull, value))
 
 
 @click.command(cls=Numbered, epilog=example('outlay campaign cancel 17 --reason "the job was dropped"'))
@@ -329,8 +390,8 @@ def charge(campaign: "Campaign", pull: int) -> None:
 @click.command(cls=Numbered, epilog=example("outlay campaign extend 17 --ttl 7200"))
 @changing
 @click.argument("pull", type=int)
-@click.option("--ttl", type=float, required=True, metavar="SECONDS", help="How long the pull may take, from now.")
-def extend(campaign: "Campaign", pull: int, ttl: float) -> None:
+@click.option("--ttl", type=seconds, required=True, metavar="TIME", help="How long the pull may take, from now.")
+def extend(campaign: "Campaign", pull: int, ttl: float | str) -> None:
     """Give PULL, which is under way, more time."""
     campaign.extend(pull, ttl)
 

@@ -118,7 +118,9 @@ def history(campaign: "Campaign", after: int, kind: str) -> None:
 
 @click.command(epilog=example("outlay campaign pulls --status open", "outlay campaign pulls --tag nightly | jq .pull"))
 @on_campaign
-@click.option("--status", type=click.Choice(["open", "told", "cancelled", "expired"]), help="Only those that stand so.")
+@click.option(
+    "--status", type=click.Choice(["open", "paid", "told", "cancelled", "expired"]), help="Only those that stand so."
+)
 @click.option("--tag", help="Only those that were asked for with this tag.")
 @click.option("--key", help="Only those that were asked for with this key.")
 @click.option("--after", type=int, default=0, help="Only those after the pull of this number.")

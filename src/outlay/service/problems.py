@@ -26,6 +26,7 @@ KINDS = {  # by code: the status and the title
     "method_not_allowed": (405, "This method is not allowed here."),
     "conflict": (409, "The ledger says otherwise, and it stands."),
     "pull_over": (409, "The pull of this key is over."),
+    "over_budget": (409, "This call can cost more than is left."),
     "nothing_told": (409, "No cost is known until somebody tells one."),
     "too_large": (413, "The body is too large."),
     "not_json": (415, "The body must be application/json."),
@@ -63,6 +64,8 @@ def problem_of(error: BaseException) -> ProblemDetails:
             return problem("pull_over", str(error), pull=error.pull)
         case errors.NothingTold():
             return problem("nothing_told", str(error), arms=list(error.arms))
+        case errors.OverBudget():
+            return problem("over_budget", str(error), most=error.most, left=error.left)
         case errors.CampaignConflict():
             return problem("conflict", str(error))
         case errors.QueueFull():

@@ -28,22 +28,27 @@ async def ask(
     request: ApiRequest,
     key: s.Name | None = None,
     n: Annotated[int, Meta(ge=1, le=10_000)] | None = None,
-    ttl: float | None = None,
+    ttl: float | str | None = None,
+    most: s.Money | dict[s.Name, s.Money] | None = None,
     wait: s.Seconds = 0.0,
+    or_fallback: bool = False,
     tags: tuple[str, ...] = (),
     metadata: dict[str, Any] | None = None,
 ) -> s.AskAnswer:
     """Name the next pull, or up to `n` of them; none and `ended` where the campaign is over.
 
     With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
-    says that no pull can be named at the moment; the service waits for a single one for up to `wait` seconds.
+    says that no pull can be named at the moment; the service waits for a single one for up to `wait` seconds, and then,
+    with `or_fallback`, names the fallback, if one was agreed. `most` is what the call can cost at most, on any arm or
+    on each that is named; `over_budget` says that it fits none.
     """
     if n is not None:
-        if wait:
-            raise Refused("bad_request", "wait is for a single pull: leave n out")
-        pulls = await request.campaign.aask_many(n, key, ttl, tags=tags, metadata=metadata)
+        if wait or or_fallback:
+            raise Refused("bad_request", "wait and or_fallback are for a single pull: leave n out")
+        pulls = await request.campaign.aask_many(n, key, ttl, most=most, tags=tags, metadata=metadata)
         return s.AskAnswer([*pulls], not pulls)
-    asking = request.campaign.aask(key, ttl, wait=wait > 0, timeout=wait or None, tags=tags, metadata=metadata)
+    waiting = {"wait": wait} if or_fallback else {"wait": wait > 0, "timeout": wait or None}
+    asking = request.campaign.aask(key, ttl, most=most, tags=tags, metadata=metadata, **waiting)
     pull = await (request.unless_gone(asking) if wait else asking)
     return s.AskAnswer([] if pull is None else [pull], pull is None)
 
@@ -57,13 +62,18 @@ async def tell(request: ApiRequest, body: s.TellBody | list[s.TellBody]) -> Rece
     """
     if isinstance(body, s.TellBody):
         return await request.campaign.atell(body.pull, body.cost, body.reward)
-    replies = await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body])
-    return s.TellResults(
-        [
-            s.TellResult(reply) if isinstance(reply, Receipt) else s.TellResult(problem=problem_of(reply))
-            for reply in replies
-        ]
-    )
+    return _results(await request.campaign.atell_each([(each.pull, each.cost, each.reward) for each in body]))
+
+
+@table.route("POST", CAMPAIGN + "/reward", "tell")
+async def reward(request: ApiRequest, body: s.RewardBody | list[s.RewardBody]) -> Receipt | s.TellResults:
+    """Record what a pull earned whose cost was told before; or a list of pulls, with a result for each.
+
+    The same reward again is a `duplicate` and changes nothing; another is a `conflict`, which an amendment resolves.
+    """
+    if isinstance(body, s.RewardBody):
+        return await request.campaign.areward(body.pull, body.reward)
+    return _results(await request.campaign.areward_each([(each.pull, each.reward) for each in body]))
 
 
 @table.route("GET", CAMPAIGN + "/pulls", "read")
@@ -101,7 +111,7 @@ async def charge(request: ApiRequest) -> PullStatus:
 
 
 @table.route("POST", PULL + "/extend", "tell")
-async def extend(request: ApiRequest, ttl: float) -> PullStatus:
+async def extend(request: ApiRequest, ttl: float | str) -> PullStatus:
     """Let a pull expire this many seconds from now."""
     await request.campaign.aextend(_number(request), ttl)
     return await _pull(request)
@@ -308,6 +318,15 @@ async def log_out(request: ApiRequest) -> Response:
     answer = Response(status_code=204)
     answer.delete_cookie(COOKIE, secure=request.url.scheme == "https", httponly=True, samesite="strict")
     return answer
+
+
+def _results(replies: list[Receipt | Exception]) -> s.TellResults:
+    return s.TellResults(
+        [
+            s.TellResult(reply) if isinstance(reply, Receipt) else s.TellResult(problem=problem_of(reply))
+            for reply in replies
+        ]
+    )
 
 
 async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:

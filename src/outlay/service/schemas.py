@@ -61,7 +61,7 @@ class CampaignBody(Body):
     mode: Mode = DEFAULT.mode
     unit: str = str(DEFAULT.unit)
     seed: int = DEFAULT.seed
-    ttl: float | None = DEFAULT.ttl
+    ttl: float | str | None = DEFAULT.ttl
     expiry: Expiry = DEFAULT.expiry
     reservation: Money | None = None
     default_reward: float = DEFAULT.default_reward
@@ -72,13 +72,23 @@ class CampaignBody(Body):
     window: Window | None = DEFAULT.window
     timezone: Name = DEFAULT.timezone
     fallback: Name | None = DEFAULT.fallback
+    reward_within: float | str | None = DEFAULT.reward_within
+    missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward
+    currency: str | None = DEFAULT.currency
 
 
 class TellBody(Body):
-    """What a pull cost and earned."""
+    """What a pull cost and earned; without a reward, that is awaited. A pull is its number, or the key of its ask."""
 
-    pull: PullNumber
+    pull: PullNumber | Name
     cost: Money
+    reward: float | None = None
+
+
+class RewardBody(Body):
+    """What a pull earned whose cost was told before."""
+
+    pull: PullNumber | Name
     reward: float
 
 
@@ -101,6 +111,8 @@ class ProblemDetails(Struct, omit_defaults=True):
     retry_after: float | None = None
     pull: Pull | None = None
     arms: list[str] | None = None
+    most: float | None = None
+    left: float | None = None
 
 
 class TellResult(Struct, omit_defaults=True):

@@ -212,7 +212,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
     kinds = {
         "pull": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
         "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
-        "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes,
+        "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes, "reward_due": time, "overdue": yes,
     }  # fmt: skip
     schema = pa.schema(list(kinds.items()))
     pulls = iter(campaign.pulls())

@@ -214,11 +214,13 @@ class _DashboardMonitor(CampaignMonitor):
 
     def _count(self, name: str, entry: Entry) -> float:
         more = super()._count(name, entry)
-        sample = entry.pull or 0, entry.cost or 0.0, entry.reward or 0.0
-        if entry.more.get("instead") is None:
-            self.outcomes[name].add(*sample, arms=len(self._arms))
-        else:
-            self.outcomes[name].correct(*sample)
+        instead = entry.more.get("instead") or {"cost": 0.0, "reward": None}
+        if entry.reward is not None:
+            sample = entry.pull or 0, instead["cost"] if entry.cost is None else entry.cost, entry.reward
+            if instead["reward"] is None:
+                self.outcomes[name].add(*sample, arms=len(self._arms))
+            else:
+                self.outcomes[name].correct(*sample)
         self._since += 1
         if self._since == self._every:
             self._since = 0

@@ -8,9 +8,10 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.learner import EventRandom, Learner, UnderWay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.ledger.windows import MICROS
-from outlay.errors import CampaignConflict, NothingTold, NotNow, OutlayError, PullOver
+from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OutlayError, OverBudget, PullOver
 from outlay.text import in_seconds
 
+MOST_NAMED = 20  # arms in a message
 MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.01, 1.0  # after which to ask again
 Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
 
@@ -39,29 +40,45 @@ def ask(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> D
         return [], pull.number
     if state.archived or state.ended == "closed":
         return [], None
+    for name in command.most if isinstance(command.most, dict) else ():
+        if name not in state.indices:
+            raise unknown_arm(state, "ask(most=…)", name)
     if state.ended:
         return _fall_back(state, command, now)
+    try:
+        return _name_arm(state, command, now, chooser)
+    except (NotNow, NothingTold, OverBudget) as reason:
+        if state.fallback is None or not (command.or_fallback or isinstance(reason, OverBudget)):
+            raise
+        return _fall_back(state, command, now)
+
+
+def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> Decided:
     _check_can_name(state, now)
     if state.over:  # set_requests may have lowered the limit while pulls were under way
         return [e.Exhausted()], None
-    arms = admissible(state)
+    arms = admissible(state, command.most)
     if not arms:
-        if reason := _why_no_arm(state, now):
+        if reason := _why_no_arm(state, command.most, now):
             raise reason
         return [e.Exhausted()], None
     seq = state.seq + 1
     arm, by_chance = choose(state, arms, seq, chooser)
     propensity = estimated_propensity(state, arm, arms, seq) if by_chance and chooser is None else None
-    return [_asked(state, command, now, arm, reservation(state, state.arms[arm]), propensity)], seq
+    return [_asked(state, command, now, arm, reservation(state, state.arms[arm], command.most), propensity)], seq
 
 
-def _why_no_arm(state: State, now: int) -> NotNow | NothingTold | None:
+def _why_no_arm(state: State, most: e.Ceiling | None, now: int) -> NotNow | NothingTold | OverBudget | None:
     """What to raise where no arm can be named for now; None where none ever can, and the budget is exhausted."""
-    throttled = throttled_arms(state)
+    throttled = throttled_arms(state, most)
     if throttled and state.pending:
-        most, first = state.terms.first_pulls, "first pulls of every arm whose cost is not known"
+        first = "first pulls of every arm whose cost is not known"
         untold = " or untold" if state.unreported else ""
-        return _retry_later(state, now, f"{first} are under way{untold}, and first_pulls is {most}")
+        return _retry_later(state, now, f"{first} are under way{untold}, and first_pulls is {state.terms.first_pulls}")
+    if most is not None and state.terms.mode == "hard":
+        least, left = _least(state, most), max(0, state.budget - state.counted)
+        if least > left and (left or affordable(state)):
+            return OverBudget(state.unit.amount(least), state.unit.amount(left))
     if len(state.pending) > state.carried:
         return _retry_later(state, now, "what is left of the budget is set aside for pulls under way")
     if waiting := [state.arms[i].name for i in sorted(throttled) if state.arms[i].enabled]:
@@ -103,46 +120,63 @@ def learner_of(state: State) -> Learner:
     return state.learner
 
 
-def admissible(state: State) -> Sequence[int]:
-    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their maximum cost."""
-    waiting = throttled_arms(state)
+def admissible(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
+    """The arms that may be named: enabled, not held back and, in hard mode, affordable at their maximum cost.
+
+    `most` is what the call costs at most, where its asker says so.
+    """
+    waiting = throttled_arms(state, most)
     if not state.disabled and not waiting:
-        return affordable(state)
-    return [i for i in affordable(state) if state.arms[i].enabled and i not in waiting]
+        return affordable(state, most)
+    return [i for i in affordable(state, most) if state.arms[i].enabled and i not in waiting]
 
 
-def throttled_arms(state: State) -> set[int]:
+def throttled_arms(state: State, most: e.Ceiling | None = None) -> set[int]:
     """The arms of unknown cost that have as many pulls under way as was agreed for such an arm.
 
     Where nothing could be charged for another, because no cost is known of any arm or all is released, those that ended
     untold count as well: otherwise calls that fail could go on for ever, and the ledger count nothing.
     """
-    most = state.terms.first_pulls
-    if most is None or state.terms.reservation is not None:
+    first_pulls = state.terms.first_pulls
+    if first_pulls is None or state.terms.reservation is not None:
         return set()
-    arms, counts = state.arms, state.under_way
+    arms = state.arms
+    counts = {i: arms[i].in_flight for i in state.under_way}
     if state.unreported and (not state.max_cost_seen or state.terms.expiry == "release"):
         counts = {i: counts.get(i, 0) + state.unreported.get(i, 0) for i in {**counts, **state.unreported}}
-    return {i for i, n in counts.items() if n >= most and arms[i].max_cost is None and not _has_known_cost(arms[i])}
+    full = (i for i, n in counts.items() if n >= first_pulls)
+    return {i for i in full if _ceiling(arms[i], most) is None and not _has_known_cost(arms[i])}
 
 
-def affordable(state: State) -> Sequence[int]:
+def affordable(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
     """The arms that fit what is left of the budget at their maximum cost; outside of hard mode, all."""
     if state.terms.mode != "hard":
         return range(len(state.arms))
     left = state.left
-    fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm) <= left]
+    fit = [i for i, arm in enumerate(state.arms) if reservation(state, arm, most) <= left]
     return fit if len(fit) < len(state.arms) else range(len(fit))
 
 
-def reservation(state: State, arm: Arm) -> int:
-    """What to set aside for a pull: the declared maximum, else an estimate, else what was agreed for an unknown arm.
+def _least(state: State, most: e.Ceiling) -> int:
+    """The least that would be set aside for a call, among the arms that may be pulled."""
+    return min((reservation(state, arm, most) for arm in state.arms if arm.enabled), default=0)
+
+
+def _ceiling(arm: Arm, most: e.Ceiling | None) -> int | None:
+    """What a pull costs at most by what was said: by its asker, of the arm, or the lower of both."""
+    asked = most.get(arm.name) if isinstance(most, dict) else most
+    return asked if arm.max_cost is None or (asked is not None and asked < arm.max_cost) else arm.max_cost
+
+
+def reservation(state: State, arm: Arm, most: e.Ceiling | None = None) -> int:
+    """What to set aside for a pull: the agreed maximum, else an estimate, else what was agreed for an unknown arm.
 
     The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
     With nothing agreed, an unknown arm may take all that is left in hard mode, else the highest cost of a pull so far.
     """
-    if arm.max_cost is not None:
-        return arm.max_cost
+    ceiling = _ceiling(arm, most)
+    if ceiling is not None:
+        return ceiling
     if _has_known_cost(arm):
         return arm.max_cost_seen + -(-arm.max_cost_seen // arm.cost_reports)
     if state.terms.reservation is not None:
@@ -162,14 +196,14 @@ def _named(state: State, chooser: ArmChooser, allowed_arms: Sequence[int], strea
 
 
 def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
-    """Name the arm that was agreed for when the budget is spent, as long as there are requests; else, the end."""
+    """Name the arm that was agreed for when the budget has no room, as long as there are requests; else, the end."""
     arm = state.fallback
     if arm is None or (state.requests is not None and state.served >= state.requests):
         return [], None
     _check_not_paused_or_full(state, now)
     # Nothing is taken from the budget: what is noted is what it counts for if it is not told.
-    known = state.arms[arm].max_cost is not None or _has_known_cost(state.arms[arm])
-    reserved = reservation(state, state.arms[arm]) if known else state.terms.reservation or 0
+    known = _ceiling(state.arms[arm], command.most) is not None or _has_known_cost(state.arms[arm])
+    reserved = reservation(state, state.arms[arm], command.most) if known else state.terms.reservation or 0
     return [_asked(state, command, now, arm, reserved, fallback=True)], state.seq + 1
 
 
@@ -194,7 +228,14 @@ def _asked(
         command.tags,
         command.metadata,
         fallback,
+        command.most,
     )
+
+
+def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
+    """What to raise where there is no such arm."""
+    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
+    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
 
 
 def _check_can_name(state: State, now: int) -> None:

@@ -67,24 +67,48 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     state.used += 1
     arm = state.arms[event.arm]
     arm.in_flight += 1
+    state.note_under_way(event.arm)
     arm.reserved += event.reserved
     state.reserved += event.reserved
     state.reserved_elsewhere += event.reserved * event.fallback
 
 
 def _told(state: State, event: e.Told, record: e.Record) -> None:
-    place = _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    reward = event.reward
+    if reward is None and event.instead:  # what it was charged with stands in for the reward until that comes
+        reward = event.instead.reward
+    place = _count(state, event.arm, event.cost, reward, event.instead, record)
     _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.fallback)
     _hear(state, event.arm, event.cost)
     state.unreported.pop(event.arm, None)
     state.used += event.was_cancelled
     state.used_before_window += event.was_cancelled and event.earlier
     _close_pull(state, event.pull)
+    state.arms[event.arm].awaited += event.reward is None and event.instead is None
+    state.note_under_way(event.arm)
     pull = state.pulls.get(event.pull)
     if pull is not None:
         pull.status, pull.late, pull.overrun = "told", event.late, event.overrun
         pull.told_cost, pull.told_reward = event.cost, event.reward
-        pull.cost, pull.reward, pull.sample_index = event.cost, event.reward, place
+        pull.cost, pull.reward, pull.sample_index = event.cost, reward, place
+        if event.reward is None:
+            pull.status, pull.reward_due = "paid", event.reward_due
+            state.await_reward(pull)
+
+
+def _rewarded(state: State, event: e.Rewarded, record: e.Record) -> None:
+    instead, arm = event.instead, state.arms[event.arm]
+    place = _count(state, event.arm, instead.cost, event.reward, instead, record, learn=not event.unlearned)
+    arm.awaited -= instead.reward is None and not event.late
+    arm.overdue += event.missing - event.late
+    state.note_under_way(event.arm)
+    state.await_no_longer(event.pull)
+    pull = state.pulls.get(event.pull)
+    if pull is not None:
+        pull.status, pull.overdue = "told", event.missing
+        pull.reward, pull.sample_index = event.reward, place
+        if not event.missing:
+            pull.told_reward = event.reward
 
 
 def _expired(state: State, event: e.Expired, record: e.Record) -> None:
@@ -111,7 +135,7 @@ def _cancelled(state: State, event: e.Cancelled, _: e.Record) -> None:
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:
     pull = state.pulls[event.pull]
     pull.expires = event.expires
-    state.expect(pull)
+    state.expect(event.pull)
 
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
@@ -180,23 +204,32 @@ def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
     for index, cost in zip(event.arms, event.costs, strict=True):
         state.arms[index].samples += 1
         _hear(state, index, state.unit.units("warm_start", "cost", cost))
+        state.note_under_way(index)
     state.warmed.append(event.key)
 
 
 def _count(
-    state: State, index: int, cost: int, reward: float, instead: e.Counted | None, record: e.Record, learn: bool = True
+    state: State,
+    index: int,
+    cost: int,
+    reward: float | None,
+    instead: e.Counted | None,
+    record: e.Record,
+    learn: bool = True,
 ) -> int | None:
     """Let a pull count, in place of what it counted for before, if it did; return the place of its sample.
 
-    It is learned first: where a user's memory raises, no sum has changed.
+    Without a reward, nothing is learned. It is learned first: where a user's memory raises, no sum has changed.
     """
     arm, unit, learner = state.arms[index], state.unit, state.learner
     place = None if instead is None else instead.sample_index
-    if instead is not None and place is not None:
+    before = None if instead is None else instead.reward
+    if not learn or reward is None:
+        pass
+    elif instead is not None and place is not None and before is not None:
         if learner:
-            old, new = (unit.amount(instead.cost), instead.reward), (unit.amount(cost), reward)
-            learner.revise(index, place, old, new)
-    elif learn:
+            learner.revise(index, place, (unit.amount(instead.cost), before), (unit.amount(cost), reward))
+    else:
         if learner:
             learner.observe(index, unit.amount(cost), reward, EventRandom(state.terms.seed, record.seq))
         place = arm.samples
@@ -206,7 +239,8 @@ def _count(
     more = cost - (instead.cost if instead else 0)
     arm.spent += more
     state.spent += more
-    arm.reward += reward - (instead.reward if instead else 0.0)
+    arm.rewarded += (reward is not None) - (before is not None)
+    arm.reward += (0.0 if reward is None else reward) - (0.0 if before is None else before)
     arm.square(unit.amount(cost), reward, 1)
     if instead:
         arm.square(unit.amount(instead.cost), instead.reward, -1)
@@ -243,6 +277,7 @@ def _close_pull(state: State, number: int) -> None:
     if pull is not None:
         arm = state.arms[pull.arm]
         arm.in_flight -= 1
+        state.note_under_way(pull.arm)
         arm.reserved -= pull.reserved
         state.reserved -= pull.reserved
         if pull.fallback or state.is_earlier(pull):
@@ -258,7 +293,7 @@ _FLAGS: dict[type[e.AnyEvent], tuple[str, object]] = {
     e.Restored: ("archived", False),
 }
 _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
-    e.Asked: _asked, e.Told: _told, e.Expired: _expired, e.Cancelled: _cancelled, e.Extended: _extended,
-    e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
+    e.Asked: _asked, e.Told: _told, e.Rewarded: _rewarded, e.Expired: _expired, e.Cancelled: _cancelled,
+    e.Extended: _extended, e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
     e.Renewed: renewed, e.Added: _added, e.Disabled: _switched, e.Enabled: _switched, e.Warmed: _warmed,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import assert_never
 import msgspec
 
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import ArmChooser, Decided, admissible, ask, choose, learner_of
+from outlay.campaign.ledger.allocate import ArmChooser, Decided, admissible, ask, choose, learner_of, unknown_arm
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.state import PullState, State
 from outlay.campaign.ledger.validation import (
@@ -25,7 +25,6 @@ from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 from outlay.policies.protocol import Policy
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
-MOST_NAMED = 20  # arms in a message
 
 
 def decide(state: State | None, command: e.Command, now: int, chooser: ArmChooser | None = None) -> Decided:
@@ -43,18 +42,21 @@ def decide(state: State | None, command: e.Command, now: int, chooser: ArmChoose
         case e.Ask():
             return ask(state, command, now, chooser)
         case e.Tell():
-            return _tell(state, command)
+            return _tell(state, command, now)
+        case e.Reward():
+            return _reward(state, command.pull, command.reward)
         case e.Cancel():
             pull = _found(state, command.pull)
             if pull.status == "cancelled":
                 return [], None
             _check_open(pull, "be cancelled")
-            return [e.Cancelled(command.pull, command.reason)], None
+            return [e.Cancelled(pull.number, command.reason)], None
         case e.Charge():
             return _charge(state, command)
         case e.Extend():
-            _check_open(_found(state, command.pull), "be extended")
-            return [e.Extended(command.pull, now + command.ttl)], None
+            pull = _found(state, command.pull)
+            _check_open(pull, "be extended")
+            return [e.Extended(pull.number, now + command.ttl)], None
         case e.Amend():
             return _amend(state, command)
         case e.SetBudget():
@@ -128,7 +130,8 @@ def _applied(state: State | None, record: e.Record, policy: Policy | None) -> tu
     sample, the money is charged all the same, and nothing is learned.
     """
     event, learner = record.event, state.learner if state else None
-    if not isinstance(event, e.Expired) or learner is None:
+    nobody_waits = isinstance(event, e.Expired) or (isinstance(event, e.Rewarded) and event.missing)
+    if not nobody_waits or learner is None:
         return apply(state, record, policy), record
     before = learner.kept()
     try:
@@ -150,37 +153,44 @@ def _open(state: State | None, command: e.Open, now: int) -> Decided:
 
 
 def _expire_pulls(state: State, now: int) -> Decided:
-    """What is overdue expires; then, where the window is over, the next begins."""
+    """What is overdue expires, and a reward that is counts as missing; where the window is over, the next begins."""
     window = renewal(state, now)
     events: list[e.AnyEvent] = []
     if state.due is not None and now >= state.due:
+        missing = ((d.reward_due, d.number) for d in state.awaiting.values() if d.reward_due is not None)
+        events += [_missing(state, number) for due, number in sorted(missing) if due <= now]
         pending = ((d.expires, d.number) for d in state.pending.values() if d.expires is not None)
         overdue = [state.pending[number] for expires, number in sorted(pending) if expires <= now]
         charge, reward = state.terms.expiry == "charge", state.terms.default_reward
         events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
-        if window is None:
+        if window is None and overdue:
             weights = [_weight(state, pull) for pull in overdue]
             spent, served = (sum(part) for part in zip(*weights, strict=True))
             events += _crossing(state, spent if charge else 0, served)
     return [*events, *([] if window is None else [window])], None
 
 
-def _tell(state: State, command: e.Tell) -> Decided:
+def _missing(state: State, number: int) -> e.Rewarded:
+    """What a pull counts as whose reward did not come in time: what stood in for it already stays."""
+    pull = state.awaiting[number]
+    reward = pull.reward if state.terms.missing_reward is None else state.terms.missing_reward
+    return e.Rewarded(number, pull.arm, reward, _counted_as(pull), missing=True)
+
+
+def _tell(state: State, command: e.Tell, now: int) -> Decided:
     pull = _found(state, command.pull)
     name = state.arms[pull.arm].name
     if command.arm not in (None, name):
         raise CampaignConflict(f"pull {pull.number} is one of {name!r}, not of {command.arm!r}")
-    outcome = command.cost, command.reward
-    if pull.status == "told":
-        if outcome not in ((pull.told_cost, pull.told_reward), (pull.cost, pull.reward)):
-            said = f"cost {state.unit.amount(pull.told_cost or 0):g} and reward {pull.told_reward:g}"
-            raise CampaignConflict(f"pull {pull.number} was told with {said}, which stands; amend corrects it")
-        return [], True
+    if pull.status in ("paid", "told"):
+        return _tell_again(state, command, pull)
     _check_cost(state, "tell", pull, command.cost)
-    _check_reward("tell", command.reward)
+    if command.reward is not None:
+        _check_reward("tell", command.reward)
+    within = state.terms.reward_within if command.reward is None else None
     earlier, fallback = state.is_earlier(pull), pull.fallback
     event = e.Told(
-        *(command.pull, pull.arm, command.cost, command.reward),
+        *(pull.number, pull.arm, command.cost, command.reward),
         late=pull.status != "open",
         overrun=_overruns(state, pull, command.cost) or _beyond(state, pull),
         instead=_counted(pull),
@@ -188,9 +198,38 @@ def _tell(state: State, command: e.Tell) -> Decided:
         was_cancelled=pull.status == "cancelled",
         earlier=earlier,
         fallback=fallback,
+        reward_due=None if within is None else now + within,
     )
     more = 0 if earlier or fallback else command.cost - (pull.cost or 0)
     return [event, *_crossing(state, more, pull.status != "expired" and not earlier)], False
+
+
+def _tell_again(state: State, command: e.Tell, pull: PullState) -> Decided:
+    """Nothing, where it says what was said; the reward, where that is awaited and the cost is the same."""
+    if command.cost in (pull.told_cost, pull.cost):
+        if command.reward is None or (command.cost, command.reward) == (pull.told_cost, pull.told_reward):
+            return [], True
+        if pull.status == "paid" or pull.overdue:
+            return _reward(state, pull.number, command.reward)
+        if (command.cost, command.reward) == (pull.cost, pull.reward):
+            return [], True
+    said = f"cost {state.unit.amount(pull.told_cost or 0):g}"
+    if pull.told_reward is not None:
+        said += f" and reward {pull.told_reward:g}"
+    raise CampaignConflict(f"pull {pull.number} was told with {said}, which stands; amend corrects it")
+
+
+def _reward(state: State, name: e.PullName, reward: float) -> Decided:
+    pull = _found(state, name)
+    if pull.status not in ("paid", "told"):
+        raise CampaignConflict(f"pull {pull.number} is {pull.status}, and was not paid: tell its cost first")
+    _check_reward("reward", reward)
+    if pull.status == "paid" or pull.overdue:
+        return [e.Rewarded(pull.number, pull.arm, reward, _counted_as(pull), late=pull.overdue)], False
+    if reward not in (pull.told_reward, pull.reward):
+        said = f"reward {pull.told_reward:g}"
+        raise CampaignConflict(f"pull {pull.number} has {said}, which stands; amend corrects it")
+    return [], True
 
 
 def _charge(state: State, command: e.Charge) -> Decided:
@@ -204,19 +243,21 @@ def _charge(state: State, command: e.Charge) -> Decided:
 
 def _amend(state: State, command: e.Amend) -> Decided:
     pull = _found(state, command.pull)
-    if pull.status != "told":
+    if pull.status not in ("paid", "told"):
         raise CampaignConflict(f"pull {pull.number} is {pull.status}, not told: tell it first")
-    instead = _counted(pull)
-    assert instead is not None  # noqa: S101 (it was told)
+    if command.reward is not None and (pull.status == "paid" or pull.overdue):
+        raise CampaignConflict(f"pull {pull.number} has no reward to amend yet: reward gives it one")
+    instead = _counted_as(pull)
     cost = instead.cost if command.cost is None else command.cost
     reward = instead.reward if command.reward is None else command.reward
     if (instead.cost, instead.reward) == (cost, reward):
         return [], True
     _check_cost(state, "amend", pull, cost)
-    _check_reward("amend", reward)
+    if reward is not None:
+        _check_reward("amend", reward)
     more, earlier, fallback = cost - instead.cost, state.is_earlier(pull), pull.fallback
     event = e.Amended(
-        *(command.pull, pull.arm, cost, reward, instead, command.reason),
+        *(pull.number, pull.arm, cost, reward, instead, command.reason),
         overrun=_overruns_now(state, pull, cost, more),
         rounded=command.rounded,
         earlier=earlier,
@@ -278,8 +319,12 @@ def _weight(state: State, pull: PullState) -> tuple[int, int]:
 
 
 def _counted(pull: PullState) -> e.Counted | None:
-    if pull.cost is None or pull.reward is None:
-        return None
+    return None if pull.cost is None else _counted_as(pull)
+
+
+def _counted_as(pull: PullState) -> e.Counted:
+    """What a pull counts for that was charged or paid."""
+    assert pull.cost is not None  # noqa: S101 (so it was)
     return e.Counted(pull.cost, pull.reward, pull.sample_index)
 
 
@@ -319,10 +364,10 @@ def _crossing(state: State, more: int, served: int = 0) -> list[e.AnyEvent]:
     return [e.Exhausted()] if not state.ended and (state.counted + more > state.budget or all_served) else []
 
 
-def _found(state: State, number: int) -> PullState:
-    pull = state.pulls.get(number)
+def _found(state: State, name: e.PullName) -> PullState:
+    pull = state.pull_named(name)
     if pull is None:
-        raise UnknownPull(state.name, number)
+        raise UnknownPull(state.name, name)
     return pull
 
 
@@ -343,12 +388,6 @@ def _check_reward(owner: str, reward: float) -> None:
     """Refuse a reward whose square would be too large for the sums."""
     if not abs(reward) <= MOST_REWARD:
         raise BadParameter(owner, "reward", f"from -{MOST_REWARD:g} to {MOST_REWARD:g}", reward)
-
-
-def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
-    """What to raise where there is no such arm."""
-    names = [arm.name for arm in state.arms[:MOST_NAMED]] + ["…"] * (len(state.arms) > MOST_NAMED)
-    return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
 
 
 def _arm_index(state: State, owner: str, name: str) -> int:

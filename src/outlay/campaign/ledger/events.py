@@ -10,6 +10,8 @@ Amount = float | Decimal | SupportsIndex  # of money, as users give it; numpy's 
 Mode = Literal["until_exceeded", "hard"]
 Expiry = Literal["charge", "release"]
 Window = Literal["day", "week", "month"]
+Ceiling = int | dict[str, int]  # the most a call can cost: on any arm, or on each that is named
+PullName = int | str  # the number of a pull, or the key it was asked for with
 HOUR = 3600.0
 
 
@@ -19,7 +21,7 @@ class Settings(NamedTuple):
     mode: Mode = "until_exceeded"
     unit: str | Amount = "1e-9"
     seed: int = 0
-    ttl: float | None = HOUR
+    ttl: float | str | None = HOUR
     expiry: Expiry = "charge"
     reservation: Amount | None = None
     default_reward: float = 0.0
@@ -30,6 +32,9 @@ class Settings(NamedTuple):
     window: Window | None = None
     timezone: str = "UTC"
     fallback: str | None = None
+    reward_within: float | str | None = None
+    missing_reward: float | Literal["unknown"] = "unknown"
+    currency: str | None = None
 
 
 DEFAULT = Settings()
@@ -74,6 +79,9 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     window: Window | None = None  # after which budget and requests begin anew
     timezone: str = "UTC"  # in which days begin
     fallback: str | None = None  # the arm that is named, outside the budget, once that is spent
+    reward_within: int | None = None  # microseconds that the reward of a pull whose cost was told may take
+    missing_reward: float | None = None  # what one counts as that did not come; None where nothing is known of it
+    currency: str | None = None  # in which amounts are shown; no rule reads it
     format: int = 1  # FORMAT, as it was when the campaign was opened
 
 
@@ -99,24 +107,25 @@ class Asked(Event, frozen=True):
     propensity: float | None = None  # estimated, where the policy drew random numbers
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None  # the user's, for whoever reads the ledger; no rule reads it
-    fallback: bool = False  # outside the budget, which is spent
+    fallback: bool = False  # outside the budget, which is spent or has no room now
+    most: Ceiling | None = None  # what the call could cost at most, as its asker said
 
 
 class Counted(msgspec.Struct, frozen=True):
     """What a pull counted for until now, and the place of its sample among those of its arm."""
 
     cost: int
-    reward: float
+    reward: float | None  # None where it was awaited, or never came
     sample_index: int | None  # None where it was not learned
 
 
 class Told(Event, frozen=True):
-    """What a pull cost and earned."""
+    """What a pull cost and earned; without a reward, that is awaited."""
 
     pull: int
     arm: int
     cost: int
-    reward: float
+    reward: float | None = None
     late: bool = False  # after it had expired
     overrun: bool = False  # above what was set aside
     instead: Counted | None = None  # of what was charged when it expired
@@ -124,6 +133,19 @@ class Told(Event, frozen=True):
     was_cancelled: bool = False  # it had been cancelled, and takes a request again
     earlier: bool = False  # it was asked for in an earlier window, and counts there
     fallback: bool = False  # it was a fallback, and counts against no budget
+    reward_due: int | None = None  # when the reward is missing, if it does not come
+
+
+class Rewarded(Event, frozen=True):
+    """The reward of a pull whose cost was told before; or its time is over, and it counts as what was agreed."""
+
+    pull: int
+    arm: int
+    reward: float | None  # None where it did not come, and nothing is known of it
+    instead: Counted
+    missing: bool = False  # its time is over
+    late: bool = False  # it came after that
+    unlearned: bool = False  # as in Expired
 
 
 class Expired(Event, frozen=True):
@@ -155,7 +177,7 @@ class Amended(Event, frozen=True):
     pull: int
     arm: int
     cost: int
-    reward: float
+    reward: float | None
     instead: Counted
     reason: str = ""
     overrun: bool = False  # above what was set aside, or past a hard cap
@@ -242,8 +264,8 @@ class Restored(Event, frozen=True):
 
 
 AnyEvent = (
-    Opened | Asked | Told | Expired | Cancelled | Extended | Amended | Budgeted | Requested | Expected | Renewed | Added
-    | Disabled | Enabled | Warmed | Paused | Resumed | Exhausted | Closed | Archived | Restored
+    Opened | Asked | Told | Rewarded | Expired | Cancelled | Extended | Amended | Budgeted | Requested | Expected
+    | Renewed | Added | Disabled | Enabled | Warmed | Paused | Resumed | Exhausted | Closed | Archived | Restored
 )  # fmt: skip
 
 _encoder = msgspec.json.Encoder()
@@ -268,7 +290,7 @@ class Record(msgspec.Struct, frozen=True):
         event = self.event
         if isinstance(event, Asked):
             return self.seq
-        return event.pull if isinstance(event, (Told, Expired, Cancelled, Extended, Amended)) else None
+        return event.pull if isinstance(event, (Told, Rewarded, Expired, Cancelled, Extended, Amended)) else None
 
 
 def to_json(event: AnyEvent) -> str:
@@ -306,42 +328,51 @@ class Ask(NamedTuple):
     ttl: int | None = None
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None
+    most: Ceiling | None = None
+    or_fallback: bool = False  # where no arm can be named now, name the fallback at once
 
 
 class Tell(NamedTuple):
     """Settle what a pull cost and earned; `arm`, if the teller knows it, must be the pull's."""
 
-    pull: int
+    pull: PullName
     cost: int
-    reward: float
+    reward: float | None
     arm: str | None = None
     rounded: bool = False  # the cost, up to a whole unit
+
+
+class Reward(NamedTuple):
+    """Say what a pull earned whose cost was told before."""
+
+    pull: PullName
+    reward: float
 
 
 class Cancel(NamedTuple):
     """Say that the pull was never made."""
 
-    pull: int
+    pull: PullName
     reason: str = ""
 
 
 class Charge(NamedTuple):
     """Give a pull up, and charge what was set aside for it until it is told after all."""
 
-    pull: int
+    pull: PullName
 
 
 class Extend(NamedTuple):
     """Give a pull more time, from now."""
 
-    pull: int
+    pull: PullName
     ttl: int
 
 
 class Amend(NamedTuple):
     """Correct what was told; None leaves the cost or the reward as it is."""
 
-    pull: int
+    pull: PullName
     cost: int | None
     reward: float | None
     reason: str = ""
@@ -423,8 +454,8 @@ class ExpirePulls(NamedTuple):
 
 
 Command = (
-    Open | Ask | Tell | Cancel | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm | DisableArm
-    | EnableArm | WarmStart | Pause | Resume | Close | Archive | Restore | Explain | ExpirePulls
+    Open | Ask | Tell | Reward | Cancel | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm
+    | DisableArm | EnableArm | WarmStart | Pause | Resume | Close | Archive | Restore | Explain | ExpirePulls
 )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 """The policy of a campaign at work: it learns from what was told, and chooses knowing what is still under way.
 
-A pull that is under way counts as made, with its arm's mean cost and reward (before an arm's first sample, those of
-all arms together; before any sample, cost 1 and reward 0; a policy that weighs costs against the budget imagines a
-thousandth of that): so asking a hundred times at once spreads the asks as a hundred pulls would be spread. Nothing of
-that is learned: the next choice imagines it anew.
+A pull that is under way, or whose reward is awaited, counts as made, with its arm's mean cost and reward (before an
+arm's first sample, those of all arms together; before any sample, cost 1 and reward 0; a policy that weighs costs
+against the budget imagines a thousandth of that): so asking a hundred times at once spreads the asks as a hundred pulls
+would be spread. Nothing of that is learned: the next choice imagines it anew.
 """
 
 import sys
@@ -50,8 +50,17 @@ ASSUMED = 1000  # pulls that the budget is taken to buy while no cost is known, 
 FEW = 3  # arms, up to which it is quicker to compare all of them
 
 Costs = Sequence[float]  # the mean cost of each arm
-UnderWay = Mapping[int, int]  # from an arm to its pulls under way, if there are any
 Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls and totals
+
+
+class InFlight(NamedTuple):
+    """Pulls of an arm of which nothing is learned yet: those that are open, and those that were paid."""
+
+    open: int
+    paid: int
+
+
+UnderWay = Mapping[int, InFlight]  # from an arm to its pulls under way, if there are any
 
 
 class Learner:
@@ -199,7 +208,7 @@ class Learner:
             return Now(pulls, log_of(pulls), spent)
         used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
         used += self.past[1]
-        flying = fsum(under_way[arm] * cost for arm, (cost, _) in self._expected(under_way).items())
+        flying = fsum(under_way[arm].open * cost for arm, (cost, _) in self._expected(under_way).items())
         return Now(used, log_of(used), spent + flying)
 
     def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
@@ -228,12 +237,13 @@ class Learner:
             return self.memory, self.pulls
         memory, pulls = copied(self.memory), self.pulls.copy()
         for arm, expected in self._expected(sorted(under_way)).items():
+            count = sum(under_way[arm])
             if self._adds:
-                cast("CampaignMemory", memory).add_expected(arm, under_way[arm], *expected)
+                cast("CampaignMemory", memory).add_expected(arm, count, *expected)
             else:
-                for _ in range(under_way[arm]):
+                for _ in range(count):
                     memory = observed(memory, arm, *expected)
-            pulls[arm] += under_way[arm]
+            pulls[arm] += count
         return memory, pulls
 
     def _expected(self, arms: Iterable[int]) -> dict[int, Sample]:

@@ -101,16 +101,18 @@ def _chooses_otherwise(state: State, record: e.Record) -> bool:
     """Whether an arm was named that the policy, where it is at hand, does not name."""
     if not isinstance(record.event, e.Asked) or state.learner is None or record.event.fallback:
         return False
-    return choose(state, admissible(state), record.seq)[0] != record.event.arm
+    return choose(state, admissible(state, record.event.most), record.seq)[0] != record.event.arm
 
 
 def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
     """The command that an event says it came from."""
     match event:
         case e.Asked():
-            return e.Ask(event.key, event.ttl, event.tags, event.metadata)
+            return e.Ask(event.key, event.ttl, event.tags, event.metadata, event.most, event.fallback)
         case e.Told():
             return e.Tell(event.pull, event.cost, event.reward, None, event.rounded)
+        case e.Rewarded():
+            return e.Reward(event.pull, 0.0 if event.reward is None else event.reward)  # one that is missing was due
         case e.Cancelled():
             return e.Cancel(event.pull, event.reason)
         case e.Expired():
@@ -157,7 +159,7 @@ def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:
     if isinstance(event, e.Asked) and isinstance(wanted, e.Asked):
         policy = f"{wanted.policy.rpartition('@')[0]}@{_version(event)}"
         wanted = msgspec.structs.replace(wanted, policy=policy, propensity=event.propensity)
-    if isinstance(event, e.Expired) and isinstance(wanted, e.Expired):
+    if isinstance(event, e.Expired | e.Rewarded) and isinstance(wanted, e.Expired | e.Rewarded):
         wanted = msgspec.structs.replace(wanted, unlearned=event.unlearned)
     for field in event.__struct_fields__:
         got, want = getattr(event, field), getattr(wanted, field)

@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import Arm, Ending, PullState, State, mean_cos
 from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has
 
-WRITER = f"{__version__}/5"  # with the number of the layout, which may change before a version is out
+WRITER = f"{__version__}/6"  # with the number of the layout, which may change before a version is out
 CHECKSUM_BYTES = 4  # bytes of a checksum, before the snapshot
 
 
@@ -53,6 +53,7 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
     opened: Opened
     arms: list[Arm]
     pending: list[PullState]
+    awaiting: list[PullState]
     knowledge: _Knowledge
     used: int
     requests: int | None = None
@@ -69,7 +70,9 @@ class _Snapshot(msgspec.Struct, omit_defaults=True):
 
 # What a state has under the same name.
 _SAME = [
-    name for name in _Snapshot.__struct_fields__ if name not in ("version", "opened", "arms", "pending", "knowledge")
+    name
+    for name in _Snapshot.__struct_fields__
+    if name not in ("version", "opened", "arms", "pending", "awaiting", "knowledge")
 ]
 
 
@@ -90,6 +93,7 @@ def dump(state: State) -> bytes | None:
         opened=state.opened,
         arms=state.arms,
         pending=list(state.pending.values()),
+        awaiting=list(state.awaiting.values()),
         knowledge=_Knowledge(memory, learner.pulls.tolist(), learner.totals.tolist(), learner.elsewhere, learner.past),
         **{name: getattr(state, name) for name in _SAME},
     )
@@ -113,6 +117,10 @@ def load(body: bytes, policy: Policy | None = None) -> State | None:
         setattr(state, name, getattr(kept, name))
     for pull in kept.pending:
         state.open_pull(pull)
+    for pull in kept.awaiting:
+        state.await_reward(pull)
+    for index in range(len(state.arms)):
+        state.note_under_way(index)
     if policy is not None:
         state.learner = _learner(policy, kept, state)
     return state

@@ -6,11 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from outlay.campaign.ledger.events import NOTHING, ArmTerms, Opened
-from outlay.campaign.ledger.learner import Learner
+from outlay.campaign.ledger.events import NOTHING, ArmTerms, Opened, PullName, spellings
+from outlay.campaign.ledger.learner import InFlight, Learner
 from outlay.campaign.ledger.money import Unit
 
-PullPhase = Literal["open", "told", "expired", "cancelled"]
+PullPhase = Literal["open", "paid", "told", "expired", "cancelled"]  # paid: its cost was told, its reward is awaited
 Ending = Literal["exhausted", "closed"]
 MAX_STALE_DEADLINES = 64  # deadlines out of date that may wait to be dropped
 
@@ -36,6 +36,8 @@ class PullState(msgspec.Struct):
     overrun: bool = False
     amended: bool = False
     fallback: bool = False  # it counts against no budget
+    reward_due: int | None = None  # when its reward is missing, if it was paid and that does not come
+    overdue: bool = False  # the reward did not come in time, and has not come since
 
 
 class Arm(msgspec.Struct):
@@ -45,7 +47,7 @@ class Arm(msgspec.Struct):
     max_cost: int | None = None
     mean_cost: float | None = None
     enabled: bool = True
-    pulls: int = 0  # that count: told, or charged when they expired
+    pulls: int = 0  # that count: paid or told, or charged when they expired
     in_flight: int = 0
     spent: int = 0
     reserved: int = 0
@@ -56,17 +58,21 @@ class Arm(msgspec.Struct):
     squares: float = 0.0  # of rewards, summed
     cost_squares: float = 0.0
     products: float = 0.0  # of costs and rewards
+    rewarded: int = 0  # pulls that count with a reward; only their rewards are in the sums
+    awaited: int = 0  # pulls that were paid and wait for theirs
+    overdue: int = 0  # pulls whose reward did not come in time
 
     @classmethod
     def agreed(cls, terms: ArmTerms) -> "Arm":
         """The arm before its first pull."""
         return cls(terms.name, terms.max_cost, terms.mean_cost)
 
-    def square(self, cost: float, reward: float, sign: int) -> None:
-        """Add a sample's squares to the sums, or take them away."""
-        self.squares += sign * reward * reward
+    def square(self, cost: float, reward: float | None, sign: int) -> None:
+        """Add a pull's squares to the sums, or take them away."""
         self.cost_squares += sign * cost * cost
-        self.products += sign * cost * reward
+        if reward is not None:
+            self.squares += sign * reward * reward
+            self.products += sign * cost * reward
 
     @property
     def terms(self) -> ArmTerms:
@@ -83,8 +89,8 @@ def mean_costs(arms: Sequence[Arm]) -> list[float] | None:
 class State:
     """A campaign after its first `seq` events.
 
-    `pulls` holds those that are pending, and of the others as many as somebody wanted to keep or look up: the
-    rules never read one that is neither pending nor named in the command.
+    `pulls` holds those that are pending or whose reward has a deadline, and of the others as many as somebody wanted to
+    keep or look up: the rules never read one that is none of these nor named in the command.
     """
 
     def __init__(self, opened: Opened, arms: list[Arm], learner: Learner | None) -> None:
@@ -112,8 +118,9 @@ class State:
         self.warmed: list[str] = []
         self.pulls: dict[int, PullState] = {}
         self.pending: dict[int, PullState] = {}
+        self.awaiting: dict[int, PullState] = {}  # paid pulls whose reward has a deadline
         self.keys: dict[str, int] = {}
-        self.under_way: dict[int, int] = {}  # from an arm to its pending pulls, if it has any
+        self.under_way: dict[int, InFlight] = {}  # what the policy is to count as made, of arms that have any
         self.unreported: dict[int, int] = {}  # the same for arms of unknown cost and pulls that ended untold, of late
         # What follows from the arms, kept at hand: there may be many.
         self.spent = sum(arm.spent for arm in arms)
@@ -121,11 +128,11 @@ class State:
         self.max_cost_seen = max((arm.max_cost_seen for arm in arms), default=0)
         self.disabled = sum(not arm.enabled for arm in arms)
         self.indices = {arm.name: i for i, arm in enumerate(arms)}
-        self._deadlines: list[tuple[int, int]] = []  # a heap of (expires, pull); the first is always pending
+        self._deadlines: list[tuple[int, int]] = []  # a heap of (time, pull); the first is never out of date
 
     @property
     def due(self) -> int | None:
-        """When the first of the pending pulls expires."""
+        """When the first of the pending pulls expires, or a reward is missing."""
         return self._deadlines[0][0] if self._deadlines else None
 
     @property
@@ -189,13 +196,13 @@ class State:
         self.cache_pull(pull)
         self.pending[pull.number] = pull
         self.carried += self.is_earlier(pull)
-        self.under_way[pull.arm] = self.under_way.get(pull.arm, 0) + 1
-        self.expect(pull)
+        self.expect(pull.number)
 
-    def expect(self, pull: PullState) -> None:
-        """Look out for the time at which a pending pull expires, which may have changed."""
-        if pull.expires is not None:
-            heappush(self._deadlines, (pull.expires, pull.number))
+    def expect(self, number: int) -> None:
+        """Look out for the deadline of a pull, which may have changed."""
+        deadline = self._deadline(number)
+        if deadline is not None:
+            heappush(self._deadlines, (deadline, number))
         self._drop_stale_deadlines()
 
     def close_pull(self, number: int) -> PullState | None:
@@ -203,20 +210,53 @@ class State:
         pull = self.pending.pop(number, None)
         if pull is not None:
             self.carried -= self.is_earlier(pull)
-            self.under_way[pull.arm] -= 1
-            if not self.under_way[pull.arm]:
-                del self.under_way[pull.arm]
         self._drop_stale_deadlines()
         return pull
 
+    def await_reward(self, pull: PullState) -> None:
+        """Take a pull as paid; where its reward has a deadline, look out for that."""
+        if pull.reward_due is not None:
+            self.cache_pull(pull)
+            self.awaiting[pull.number] = pull
+            self.expect(pull.number)
+
+    def await_no_longer(self, number: int) -> None:
+        """The reward of a pull has come, or its time is over."""
+        self.awaiting.pop(number, None)
+        self._drop_stale_deadlines()
+
+    def note_under_way(self, index: int) -> None:
+        """Count the pulls of an arm that its policy has learned nothing of, and is to count as made.
+
+        A pull of which nothing will be known counts until the arm has a sample: else it would seem not to be tried yet.
+        """
+        arm = self.arms[index]
+        awaited = arm.awaited if arm.samples else arm.pulls - arm.rewarded
+        if arm.in_flight or awaited:
+            self.under_way[index] = InFlight(arm.in_flight, awaited)
+        else:
+            self.under_way.pop(index, None)
+
+    def _deadline(self, number: int) -> int | None:
+        if pull := self.pending.get(number):
+            return pull.expires
+        return pull.reward_due if (pull := self.awaiting.get(number)) else None
+
     def _drop_stale_deadlines(self) -> None:
-        """Have a pending pull first. Later entries may be out of date, as long as they are not many."""
-        deadlines, pending = self._deadlines, self.pending
-        if len(deadlines) > 2 * len(pending) + MAX_STALE_DEADLINES:
-            deadlines[:] = [(d.expires, d.number) for d in pending.values() if d.expires is not None]
+        """Have one first that stands. Later entries may be out of date, as long as they are not many."""
+        deadlines = self._deadlines
+        if len(deadlines) > 2 * (len(self.pending) + len(self.awaiting)) + MAX_STALE_DEADLINES:
+            every = ((self._deadline(number), number) for number in (*self.pending, *self.awaiting))
+            deadlines[:] = [(deadline, number) for deadline, number in every if deadline is not None]
             heapify(deadlines)
-        while deadlines and not ((first := pending.get(deadlines[0][1])) and first.expires == deadlines[0][0]):
+        while deadlines and self._deadline(deadlines[0][1]) != deadlines[0][0]:
             heappop(deadlines)
+
+    def pull_named(self, name: PullName) -> PullState | None:
+        """The pull of this number or key, if it is at hand."""
+        if isinstance(name, int):
+            return self.pulls.get(name)
+        return next((self.pulls[self.keys[key]] for key in spellings(name) if key in self.keys), None)
 
     def cache_pull(self, pull: PullState) -> None:
         """Keep a pull at hand."""
@@ -231,6 +271,6 @@ class State:
             self.keys.pop(pull.key, None)
 
     def forget_settled(self) -> None:
-        """Keep only what is pending."""
-        self.pulls = dict(self.pending)
-        self.keys = {d.key: d.number for d in self.pending.values() if d.key is not None}
+        """Keep only what is pending, or has a deadline for its reward."""
+        self.pulls = self.pending | self.awaiting
+        self.keys = {d.key: d.number for d in self.pulls.values() if d.key is not None}

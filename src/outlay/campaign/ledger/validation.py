@@ -71,6 +71,11 @@ def check_terms(terms: e.Terms) -> None:
     _check_range(OWNER, "propensity_draws", t.propensity_draws, 0, 100_000)
     real(OWNER, "default_reward", t.default_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
     _check_range(OWNER, "ttl in microseconds", t.ttl, 1, MOST_MICROS)
+    _check_range(OWNER, "reward_within in microseconds", t.reward_within, 1, MOST_MICROS)
+    if t.missing_reward is not None:
+        real(OWNER, "missing_reward", t.missing_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
+    if t.currency is not None:
+        label(OWNER, "currency", t.currency)
     _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
     _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
     _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
@@ -114,10 +119,12 @@ def check_event(event: e.AnyEvent) -> None:
         if isinstance(text, str) and not _printable(e.plain_key(text)):
             allowed = f"at most {LONGEST_NOTE} printable characters"
             raise BadParameter(type(event).__name__, field, allowed, text)
-    for field in ("ttl", "expires"):
+    for field in ("ttl", "expires", "reward_due"):
         _check_range(type(event).__name__, f"{field} in microseconds", getattr(event, field, None), 1, LATEST)
     if isinstance(event, e.Asked):
         _check_notes(event)
+        for most in event.most.values() if isinstance(event.most, dict) else [event.most]:
+            _check_range("Asked", "most in units", most, 0, MOST)
     _check_range(type(event).__name__, "cost in units", getattr(event, "cost", None), -MOST, MOST)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from outlay.campaign.ledger.allocate import retry_next_window
 from outlay.campaign.ledger.decide import is_due, step
-from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Tell
+from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Reward, Tell
 from outlay.campaign.ledger.state import State
 from outlay.campaign.reasons import explanation_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
@@ -111,8 +111,10 @@ def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply
     """What `decide` replied, as its user sees it; `now` matters to an ask that gets no pull."""
     if isinstance(command, Ask):
         return retry_next_window(state, now) if reply is None else pull_of(state, reply)
-    if isinstance(command, (Tell, Amend)):
-        return receipt_of(state, command.pull, bool(reply), command.rounded)
+    if isinstance(command, Tell | Reward | Amend):
+        pull = state.pull_named(command.pull)
+        assert pull is not None  # noqa: S101 (it was found)
+        return receipt_of(state, pull, bool(reply), getattr(command, "rounded", False))
     if isinstance(command, Explain):
         return explanation_of(state, reply)
     return reply

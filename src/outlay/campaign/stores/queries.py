@@ -403,16 +403,22 @@ def load_pulls(connection: Connection, number: int, state: State, records: Itera
 
 def load_pulls_for(connection: Connection, number: int, state: State, commands: Iterable[e.Command]) -> None:
     """The same for those that commands name."""
-    numbers, keys = set(), set()
+    numbers, keys = set[int](), set[str]()
     for command in commands:
-        if isinstance(command, (e.Tell, e.Cancel, e.Charge, e.Extend, e.Amend)) and command.pull not in state.pulls:
-            numbers.add(command.pull)
+        if isinstance(command, e.Tell | e.Reward | e.Cancel | e.Charge | e.Extend | e.Amend):
+            if state.pull_named(command.pull) is not None:
+                continue
+            if isinstance(command.pull, int):
+                numbers.add(command.pull)
+            else:
+                keys.update(e.spellings(command.pull))
         elif isinstance(command, e.Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)
-    for column, wanted in ((schema.pull.c.number, numbers), (schema.pull.c.key, keys)):
-        if wanted:
-            for pull in pulls(connection, number, column.in_(sorted(wanted))):
-                state.cache_pull(pull)
+    found = [schema.pull.c.number.in_(sorted(numbers))] * bool(numbers)
+    found += [schema.pull.c.key.in_(sorted(keys))] * bool(keys)
+    for condition in found:
+        for pull in pulls(connection, number, condition):
+            state.cache_pull(pull)
 
 
 def find(connection: Connection, campaign: int, wanted: PullFilter, most: int) -> tuple[list[Found], int | None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-REVISION = "0001"  # of the tables this version reads and writes
+REVISION = "0002"  # of the tables this version reads and writes
 
 metadata = sa.MetaData()
 _Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -65,6 +65,9 @@ arm = sa.Table(
     sa.Column("squares", sa.Float(53), nullable=False),
     sa.Column("cost_squares", sa.Float(53), nullable=False),
     sa.Column("products", sa.Float(53), nullable=False),
+    sa.Column("rewarded", _Big, nullable=False),
+    sa.Column("awaited", _Big, nullable=False),
+    sa.Column("overdue", _Big, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -90,6 +93,8 @@ pull = sa.Table(
     sa.Column("overrun", sa.Boolean, nullable=False),
     sa.Column("amended", sa.Boolean, nullable=False),
     sa.Column("fallback", sa.Boolean, nullable=False),
+    sa.Column("reward_due", _Big),
+    sa.Column("overdue", sa.Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
 # Most pulls have no key: in SQLite, where each commit writes whole pages, these stay out of the index.

@@ -22,7 +22,7 @@ from sqlalchemy.engine import Connection, Engine
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import step
-from outlay.campaign.ledger.events import Ask, Cancel, Command, Open, Record
+from outlay.campaign.ledger.events import Ask, Cancel, Command, Open, Record, Told
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
@@ -396,12 +396,12 @@ class CachedLedger:
             self.forget()
         if self.state is None:
             self._load_snapshot(connection)
-            self._fold(queries.events(connection, self.campaign_id, self.seq))
+            self._fold(connection, queries.events(connection, self.campaign_id, self.seq))
             if self.seq == found.seq:
                 self.keep_snapshot(connection)  # also where nobody writes any more: it is folded once
         elif self.shared:
             self._news += found.records
-            self._fold(found.records)
+            self._fold(connection, found.records)
         if self.seq < found.seq:
             raise StoreError(f"{engines.where(connection.engine)}: events of campaign {self.name!r} are missing")
 
@@ -427,7 +427,7 @@ class CachedLedger:
     def tidy(self) -> None:
         """Forget settled pulls when they are many, and tell the listeners what has been written."""
         state, news = self.state, self._news
-        if state is not None and len(state.pulls) > len(state.pending) + CACHED_PULLS:
+        if state is not None and len(state.pulls) > len(state.pending) + len(state.awaiting) + CACHED_PULLS:
             state.forget_settled()
         self._news = []
         announce(self.name, self.listeners, news)
@@ -451,8 +451,10 @@ class CachedLedger:
                 self._snapshot, self._every = seq, max(SNAPSHOT_INTERVAL, len(body) // BYTES_PER_EVENT)
                 return
 
-    def _fold(self, records: Iterable[Record]) -> None:
+    def _fold(self, connection: Connection, records: Iterable[Record]) -> None:
         for record in records:
+            if self.state and isinstance(record.event, Told) and record.event.reward_due:  # it stays until then
+                queries.load_pulls(connection, self.campaign_id, self.state, [record])
             try:
                 self.state = apply(self.state, record, self._policy)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -9,11 +9,12 @@ import { card, facts, make } from "./parts.js";
 export function money(view) {
   const { campaign, forecast, learning } = view;
   const list = [
-    ["Left", short(campaign.left), `of ${short(campaign.budget)}`],
+    [campaign.currency ? `Left, in ${campaign.currency}` : "Left", short(campaign.left), `of ${short(campaign.budget)}`],
     ["Spent", short(campaign.spent), `${short(campaign.reserved)} set aside`],
     ["Reward", short(campaign.reward), campaign.spent > 0 ? `${short(campaign.reward / campaign.spent)} per unit spent` : null],
     ["Pulls", short(campaign.pulls), `${short(campaign.in_flight)} under way`],
   ];
+  if (campaign.awaited || campaign.overdue) list.push(["Rewards awaited", short(campaign.awaited), campaign.overdue ? `${short(campaign.overdue)} did not come in time` : "their costs are told"]);
   if (campaign.requests !== null) list.push(["Requests used", short(campaign.used), `of ${short(campaign.requests)}`]);
   if (forecast) list.push([{ money: "Spent by, about", requests: "Served by, about", window: "Lasts until" }[forecast.by], clock(forecast.at, 7200e3), forecast.by === "window" ? "the end of this window" : within(forecast)]);
   if (learning) list.push(["Cost of learning", short(learning.cost), bound(learning)]);
