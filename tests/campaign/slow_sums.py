@@ -91,16 +91,15 @@ class Sums:
     def sweep(self, now: int) -> None:
         now = max(now, self.at)
         paid = [(d["due"], n) for n, d in self.decisions.items() if d["standing"] == "paid" and d["due"]]
-        for _, number in [entry for entry in sorted(paid) if entry[0] <= now]:
-            decision = self.decisions[number]
-            decision["standing"], decision["overdue"] = "told", True
-            self._wrote(now)
-            self._count(decision, decision["cost"], self.terms.missing_reward, told=False)
         due = sorted((d["expires"], n) for n, d in self.decisions.items() if n in self.pending() and d["expires"])
-        for _, number in [entry for entry in due if entry[0] <= now]:
+        for _, number in [entry for entry in sorted(due + paid) if entry[0] <= now]:
             decision = self.decisions[number]
-            decision["standing"] = "expired"
             self._wrote(now)
+            if decision["standing"] == "paid":
+                decision["standing"], decision["overdue"] = "told", True
+                self._count(decision, decision["cost"], self.terms.missing_reward, told=False)
+                continue
+            decision["standing"] = "expired"
             if self.terms.expiry == "charge":
                 self._count(decision, decision["reserved"], self.terms.default_reward, told=False)
             self._miss(decision)

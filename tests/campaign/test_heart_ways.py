@@ -81,10 +81,8 @@ def test_whether_a_sweeper_runs_does_not_matter(opening: e.Open, story: list[Ope
     (lazy, _), (eager, _), caller = opened(opening), opened(opening), Caller()
     for operation in story:
         command = caller.command(operation)
-        due = sorted(decision.expires for decision in eager.pending.values() if decision.expires is not None)
-        for moment in due:
-            if moment <= caller.now:
-                run(eager, [e.ExpirePulls()], moment)
+        while eager.due is not None and eager.due <= caller.now:
+            run(eager, [e.ExpirePulls()], eager.due)
         done, other = (run(state, [command], caller.now) for state in (lazy, eager))
         caller.hears(done.replies[0])
         assert timeless(other.replies[0]) == timeless(done.replies[0])

@@ -157,24 +157,23 @@ def _expire_pulls(state: State, now: int) -> Decided:
     window = renewal(state, now)
     events: list[e.AnyEvent] = []
     if state.due is not None and now >= state.due:
-        missing = ((d.reward_due, d.number) for d in state.awaiting.values() if d.reward_due is not None)
-        events += [_missing(state, number) for due, number in sorted(missing) if due <= now]
-        pending = ((d.expires, d.number) for d in state.pending.values() if d.expires is not None)
-        overdue = [state.pending[number] for expires, number in sorted(pending) if expires <= now]
-        charge, reward = state.terms.expiry == "charge", state.terms.default_reward
-        events += [e.Expired(d.number, d.reserved, reward) if charge else e.Expired(d.number) for d in overdue]
-        if window is None and overdue:
-            weights = [_weight(state, pull) for pull in overdue]
+        overdue, charge = [state.pulls[number] for number in state.overdue(now)], state.terms.expiry == "charge"
+        events += [_expired(state, d, charge) if d.status == "open" else _missing(state, d) for d in overdue]
+        weights = [_weight(state, pull) for pull in overdue if pull.status == "open"]
+        if window is None and weights:
             spent, served = (sum(part) for part in zip(*weights, strict=True))
             events += _crossing(state, spent if charge else 0, served)
     return [*events, *([] if window is None else [window])], None
 
 
-def _missing(state: State, number: int) -> e.Rewarded:
+def _expired(state: State, pull: PullState, charge: bool) -> e.Expired:
+    return e.Expired(pull.number, pull.reserved, state.terms.default_reward) if charge else e.Expired(pull.number)
+
+
+def _missing(state: State, pull: PullState) -> e.Rewarded:
     """What a pull counts as whose reward did not come in time: what stood in for it already stays."""
-    pull = state.awaiting[number]
     reward = pull.reward if state.terms.missing_reward is None else state.terms.missing_reward
-    return e.Rewarded(number, pull.arm, reward, _counted_as(pull), missing=True)
+    return e.Rewarded(pull.number, pull.arm, reward, _counted_as(pull), missing=True)
 
 
 def _tell(state: State, command: e.Tell, now: int) -> Decided:
@@ -237,8 +236,7 @@ def _charge(state: State, command: e.Charge) -> Decided:
     if pull.status == "expired" and pull.cost is not None:
         return [], None
     _check_open(pull, "be charged")
-    expired = e.Expired(pull.number, pull.reserved, state.terms.default_reward)
-    return [expired, *_crossing(state, *_weight(state, pull))], None
+    return [_expired(state, pull, charge=True), *_crossing(state, *_weight(state, pull))], None
 
 
 def _amend(state: State, command: e.Amend) -> Decided:

@@ -242,6 +242,15 @@ class State:
             return pull.expires
         return pull.reward_due if (pull := self.awaiting.get(number)) else None
 
+    def overdue(self, now: int) -> list[int]:
+        """The pulls whose deadline has come, in the order of these."""
+        deadlines, found, places = self._deadlines, set[tuple[int, int]](), [0]
+        for place in places:  # down the heap, as far as it is due
+            if place < len(deadlines) and deadlines[place][0] <= now:
+                found.add(deadlines[place])
+                places += (2 * place + 1, 2 * place + 2)
+        return [number for deadline, number in sorted(found) if self._deadline(number) == deadline]
+
     def _drop_stale_deadlines(self) -> None:
         """Have one first that stands. Later entries may be out of date, as long as they are not many."""
         deadlines = self._deadlines
