@@ -54,10 +54,14 @@ Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls an
 
 
 class InFlight(NamedTuple):
-    """Pulls of an arm of which nothing is learned yet: those that are open, and those that were paid."""
+    """Pulls of an arm of which nothing is learned yet: open ones, and paid ones whose reward is awaited.
+
+    Of an arm without a sample, also those whose reward never came: these are taken to have earned nothing.
+    """
 
     open: int
-    paid: int
+    awaited: int = 0
+    missing: int = 0
 
 
 UnderWay = Mapping[int, InFlight]  # from an arm to its pulls under way, if there are any
@@ -237,13 +241,14 @@ class Learner:
             return self.memory, self.pulls
         memory, pulls = copied(self.memory), self.pulls.copy()
         for arm, expected in self._expected(sorted(under_way)).items():
-            count = sum(under_way[arm])
-            if self._adds:
-                cast("CampaignMemory", memory).add_expected(arm, count, *expected)
-            else:
-                for _ in range(count):
-                    memory = observed(memory, arm, *expected)
-            pulls[arm] += count
+            flying = under_way[arm]
+            for count, sample in ((flying.open + flying.awaited, expected), (flying.missing, (expected[0], 0.0))):
+                if self._adds and count:
+                    cast("CampaignMemory", memory).add_expected(arm, count, *sample)
+                else:
+                    for _ in range(count):
+                        memory = observed(memory, arm, *sample)
+                pulls[arm] += count
         return memory, pulls
 
     def _expected(self, arms: Iterable[int]) -> dict[int, Sample]:

@@ -226,14 +226,11 @@ class State:
         self._drop_stale_deadlines()
 
     def note_under_way(self, index: int) -> None:
-        """Count the pulls of an arm that its policy has learned nothing of, and is to count as made.
-
-        A pull of which nothing will be known counts until the arm has a sample: else it would seem not to be tried yet.
-        """
+        """Count the pulls of an arm that its policy has learned nothing of, and is to count as made."""
         arm = self.arms[index]
-        awaited = arm.awaited if arm.samples else arm.pulls - arm.rewarded
-        if arm.in_flight or awaited:
-            self.under_way[index] = InFlight(arm.in_flight, awaited)
+        missing = 0 if arm.samples else arm.pulls - arm.rewarded - arm.awaited
+        if arm.in_flight or arm.awaited or missing:
+            self.under_way[index] = InFlight(arm.in_flight, arm.awaited, missing)
         else:
             self.under_way.pop(index, None)
 
