@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from contextlib import suppress
 from decimal import Decimal
 from io import FileIO
-from itertools import takewhile
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
@@ -33,11 +33,11 @@ from outlay.campaign.ledger.events import DEFAULT, Amount
 from outlay.campaign.ledger.money import decimal_of
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import MOST_REWARD, label
-from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, number_of, settled
+from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, name_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
-from outlay.campaign.settings import checked_reward, triples
-from outlay.checks import checked_path, writing
-from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
+from outlay.campaign.settings import LONGEST_WAIT, checked_reward, triples
+from outlay.checks import checked_path, real, writing
+from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, UnknownPull, Unreachable
 from outlay.sansio import Steps, as_async, sync
 
 Json = dict[str, Any]
@@ -49,6 +49,7 @@ SAMPLES = 5000  # of a warm start in one request
 FIRST, LONGEST = 0.1, 10.0  # seconds of a pause before a request is sent again, before its random part is taken
 BUSY = (502, 503, 504)
 OUTAGE = 5.0  # seconds for which a service that could not be reached is not tried again for a tell that may wait
+Most = Amount | Mapping[str, Amount] | None  # what a call can cost: on any arm, or on each that is named
 AT_ONCE = 500  # tells of a spool that are delivered in one request
 MOST_MONEY = 9 * 10**33  # nearly 2**53 of the largest unit
 
@@ -98,17 +99,46 @@ class _Base(Generic[H]):
     def _held(self, said: Json) -> H:
         return self._hand.of(convert(said, Pull), self, self.campaign)
 
-    def _tell(self, pull: AnyPull, tell: Json) -> Steps[Receipt]:
-        receipt = convert((yield from self._post("tell", **tell)), Receipt)
+    def _settle(self, verb: str, pull: AnyPull, said: Json) -> Steps[Receipt]:
+        receipt = convert((yield from self._post(verb, **said)), Receipt)
         settled(pull)
         return receipt
 
-    def _outcome(self, owner: str, pull: AnyPull, cost: Amount, reward: float) -> Json:
+    def _tell_or_keep(self, verb: str, pull: AnyPull, said: Json) -> Steps[Receipt]:
+        """Send it; where the service cannot be reached and there is a spool, keep it there."""
+        if self._spool is None:
+            return (yield from self._settle(verb, pull, said))
+        if time.monotonic() >= self._down_until:
+            try:
+                yield from self._deliver()
+                return (yield from self._settle(verb, pull, said))
+            except NoCampaign:
+                raise
+            except (Unreachable, StoreError):
+                self._down_until = time.monotonic() + OUTAGE
+        self._spool.add({"campaign": self.campaign, **said})
+        settled(pull)
+        arm, cost = pull.arm if isinstance(pull, Pull) else "", float(said.get("cost", "nan"))
+        number = said["pull"] if isinstance(said["pull"], int) else 0
+        return Receipt(number, arm, cost, said["reward"], duplicate=False, late=False, overrun=False)
+
+    def _number(self, owner: str, pull: AnyPull) -> Steps[int]:
+        """The pull's number, which the service is asked for where its key is all that is known."""
+        name = name_of(owner, pull)
+        if isinstance(name, int):
+            return name
+        found = (yield from self._get("pulls", key=name, limit=2))["items"]
+        if len(found) != 1:
+            raise UnknownPull(self.campaign, name)
+        return int(found[0]["pull"])
+
+    def _outcome(self, owner: str, pull: AnyPull, cost: Amount, reward: float | None) -> Json:
         """A tell as it is sent; True and False count as 1 and 0."""
         paid = _paid(owner, cost)
         if paid < 0 and not self._negative_costs:
             raise BadParameter(owner, "cost", "≥ 0 in this campaign", cost)
-        return {"pull": number_of(owner, pull), "cost": str(paid), "reward": _earned(owner, reward)}
+        earned = None if reward is None else _earned(owner, reward)
+        return {"pull": name_of(owner, pull), "cost": str(paid), "reward": earned}
 
     def _send(
         self, method: str, path: str, body: Any = None, query: Json | None = None, seconds: float = 0.0
@@ -152,11 +182,12 @@ class _Base(Generic[H]):
     def _deliver(self) -> Steps[int]:
         done, most = 0, AT_ONCE
         while self._spool is not None and (some := self._spool.waiting[:most]):
-            campaign = some[0]["campaign"]
-            tells = [*takewhile(lambda each, name=campaign: each["campaign"] == name, some)]  # type: ignore[misc]
-            body = [{name: each[name] for name in ("pull", "cost", "reward")} for each in tells]
+            (campaign, has_cost), same = next(groupby(some, key=lambda each: (each["campaign"], "cost" in each)))
+            tells = [*same]
+            body = [{name: value for name, value in each.items() if name != "campaign"} for each in tells]
+            path = path_of(campaign, "tell" if has_cost else "reward")
             try:
-                results = (yield from self._send("POST", path_of(campaign, "tell"), body))["results"]
+                results = (yield from self._send("POST", path, body))["results"]
             except NoCampaign:
                 results = [{"problem": {"code": "no_campaign"}}] * len(tells)
             except ServiceError as error:
@@ -184,7 +215,8 @@ class Client(_Base[ClientPull]):
         retry_for: seconds for which a request is tried again where the service cannot be reached.
         timeout: seconds to wait for one answer.
         spool: a file for tells while the service cannot be reached: they are delivered with the next tell that gets
-            through, or by `deliver`. The receipt of such a tell has an empty `head`.
+            through, or by `deliver`. Such a receipt has an empty `head`; that of a reward has nan for its cost, and
+            0 for the number of a pull of which the key is known alone.
     """
 
     _hand, _transport = ClientPull, httpx2.Client
@@ -205,9 +237,10 @@ class Client(_Base[ClientPull]):
     def ask(
         self,
         key: str | None = None,
-        ttl: float | None = None,
+        ttl: float | str | None = None,
         *,
-        wait: bool = False,
+        most: Most = None,
+        wait: bool | float = False,
         timeout: float | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
@@ -217,14 +250,18 @@ class Client(_Base[ClientPull]):
         The ask has a key before it is sent, so that an answer that is lost costs nothing: sent again, it gets the same
         pull. Give a key of your own where the work may be taken up by another process.
         """
-        path, body = path_of(self.campaign, "ask"), _asked(key, ttl, tags, metadata)
-        end = math.inf if timeout is None else time.monotonic() + timeout
+        path, body = path_of(self.campaign, "ask"), _asked(key, ttl, most, tags, metadata)
+        bounded = not isinstance(wait, bool)  # then the fallback is named in the end, if there is one
+        within = real("ask", "wait", wait, at_least=0, at_most=LONGEST_WAIT) if bounded else math.inf if wait else 0.0
+        end = time.monotonic() + min(within, math.inf if timeout is None else timeout)
         while True:
-            seconds = min(LOOK, max(0.0, end - time.monotonic())) if wait else 0.0
+            seconds = max(0.0, end - time.monotonic())
+            last, seconds = seconds <= LOOK, min(LOOK, seconds)
+            said = body | {"wait": seconds, "or_fallback": last and bounded}
             try:
-                said = yield from self._send("POST", path, body | {"wait": seconds}, seconds=seconds)
+                said = yield from self._send("POST", path, said, seconds=seconds)
             except NotNow:
-                if not wait or time.monotonic() >= end:
+                if last:
                     raise
                 continue
             return None if said["ended"] else self._held(said["pulls"][0])
@@ -234,39 +271,36 @@ class Client(_Base[ClientPull]):
         self,
         n: int,
         key: str | None = None,
-        ttl: float | None = None,
+        ttl: float | str | None = None,
         *,
+        most: Most = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[ClientPull]]:
         """Up to `n` pulls at once; as `Campaign.ask_many`."""
-        said = yield from self._post("ask", n=n, **_asked(key, ttl, tags, metadata))
+        said = yield from self._post("ask", n=n, **_asked(key, ttl, most, tags, metadata))
         return [self._held(each) for each in said["pulls"]]
 
     @sync
-    def tell(self, pull: AnyPull, cost: Amount, reward: float) -> Steps[Receipt]:
-        """Record what a pull cost and earned; as `Campaign.tell`.
+    def tell(self, pull: AnyPull, cost: Amount, reward: float | None = None) -> Steps[Receipt]:
+        """Record what a pull cost and earned, or what it cost alone; as `Campaign.tell`.
 
         Where there is a spool and the service cannot be reached, the tell is kept there, to be delivered later.
         """
-        tell = self._outcome("tell", pull, cost, reward)
-        if self._spool is None:
-            return (yield from self._tell(pull, tell))
-        if time.monotonic() >= self._down_until:
-            try:
-                yield from self._deliver()
-                return (yield from self._tell(pull, tell))
-            except NoCampaign:
-                raise
-            except (Unreachable, StoreError):
-                self._down_until = time.monotonic() + OUTAGE
-        self._spool.add({"campaign": self.campaign, **tell})
-        settled(pull)
-        arm, cost = pull.arm if isinstance(pull, Pull) else "", float(tell["cost"])
-        return Receipt(tell["pull"], arm, cost, tell["reward"], duplicate=False, late=False, overrun=False)
+        said = self._outcome("tell", pull, cost, reward)
+        return (yield from self._tell_or_keep("tell", pull, said))
 
     @sync
-    def tell_many(self, outcomes: Iterable[tuple[AnyPull, Amount, float]]) -> Steps[list[Receipt]]:
+    def reward(self, pull: AnyPull, value: float) -> Steps[Receipt]:
+        """Record what a pull earned whose cost was told before; as `Campaign.reward`.
+
+        It may wait in the spool, like a tell.
+        """
+        said = {"pull": name_of("reward", pull), "reward": _earned("reward", value)}
+        return (yield from self._tell_or_keep("reward", pull, said))
+
+    @sync
+    def tell_many(self, outcomes: Iterable[tuple[AnyPull, Amount, float | None]]) -> Steps[list[Receipt]]:
         """Record many outcomes, each (pull, cost, reward); as `Campaign.tell_many`."""
         rows = list(triples("tell_many", "outcomes", outcomes))
         tells = [self._outcome("tell_many", *row) for row in rows]
@@ -290,26 +324,26 @@ class Client(_Base[ClientPull]):
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made; as `Campaign.cancel`."""
-        yield from self._post("pulls", number_of("cancel", pull), "cancel", reason=reason)
+        yield from self._post("pulls", (yield from self._number("cancel", pull)), "cancel", reason=reason)
         settled(pull)
 
     @sync
     def charge(self, pull: AnyPull) -> Steps[None]:
         """Give a pull up, and charge what was set aside for it; as `Campaign.charge`."""
-        yield from self._post("pulls", number_of("charge", pull), "charge")
+        yield from self._post("pulls", (yield from self._number("charge", pull)), "charge")
         settled(pull)
 
     @sync
-    def extend(self, pull: AnyPull, ttl: float) -> Steps[None]:
+    def extend(self, pull: AnyPull, ttl: float | str) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now; as `Campaign.extend`."""
-        yield from self._post("pulls", number_of("extend", pull), "extend", ttl=ttl)
+        yield from self._post("pulls", (yield from self._number("extend", pull)), "extend", ttl=ttl)
 
     @sync
     def amend(
         self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
     ) -> Steps[Receipt]:
         """Correct what was told, on the record; as `Campaign.amend`."""
-        number, earned = number_of("amend", pull), None if reward is None else _earned("amend", reward)
+        number, earned = (yield from self._number("amend", pull)), None if reward is None else _earned("amend", reward)
         said = yield from self._post("pulls", number, "amend", cost=_money(cost), reward=earned, reason=reason)
         return convert(said, Receipt)
 
@@ -454,6 +488,7 @@ class AsyncClient(_Base[AsyncClientPull]):
     ask = cast("Callable[..., Coroutine[Any, Any, AsyncClientPull | None]]", as_async(Client.ask, ""))
     ask_many = cast("Callable[..., Coroutine[Any, Any, list[AsyncClientPull]]]", as_async(Client.ask_many, ""))
     create, tell, tell_many = as_async(Client.create, ""), as_async(Client.tell, ""), as_async(Client.tell_many, "")
+    reward = as_async(Client.reward, "")
     deliver, cancel, charge = as_async(Client.deliver, ""), as_async(Client.cancel, ""), as_async(Client.charge, "")
     extend, amend, status = as_async(Client.extend, ""), as_async(Client.amend, ""), as_async(Client.status, "")
     pulls, history = as_async(Client.pulls, ""), as_async(Client.history, "")
@@ -566,9 +601,12 @@ def path_of(campaign: str, *parts: object) -> str:
     return "/".join(["/v1/campaigns", *(quote(str(part), safe="") for part in (campaign, *parts))])
 
 
-def _asked(key: str | None, ttl: float | None, tags: Iterable[str], metadata: Mapping[str, Any] | None) -> Json:
+def _asked(
+    key: str | None, ttl: float | str | None, most: Most, tags: Iterable[str], metadata: Mapping[str, Any] | None
+) -> Json:
     known = None if metadata is None else dict(metadata)
-    return {"key": key or uuid.uuid4().hex, "ttl": ttl, "tags": list(tags), "metadata": known}
+    ceiling = {arm: _money(each) for arm, each in most.items()} if isinstance(most, Mapping) else _money(most)
+    return {"key": key or uuid.uuid4().hex, "ttl": ttl, "most": ceiling, "tags": list(tags), "metadata": known}
 
 
 def _earned(owner: str, reward: float) -> float:
@@ -628,6 +666,8 @@ def _error(problem: Json, campaign: str, key: str | None = None) -> errors.Outla
             return errors.PullOver(key or "", over.id, over.status, over)
         case "nothing_told":
             return errors.NothingTold(problem.get("arms") or [])
+        case "over_budget":
+            return errors.OverBudget(problem["most"], problem["left"])
         case "conflict":
             return errors.CampaignConflict(detail)
         case "store_busy":

@@ -111,7 +111,7 @@ def test_events_and_files_to_take_away(client: TestClient, store: str) -> None:
         (b"{", "application/json", (400, "bad_json")),
         (b'{"pull": 1, "cost": NaN, "reward": 1}', "application/json", (400, "bad_json")),
         (b'{"pull": 1, "cost": 1, "reward": 1e999}', "application/json", (422, "bad_request")),
-        (b'{"pull": 1, "cost": 1}', "application/json", (422, "bad_request")),
+        (b'{"pull": 1, "reward": 1}', "application/json", (422, "bad_request")),
         (b'{"pull": 1, "cost": 1, "reward": 1, "more": 1}', "application/json", (422, "bad_request")),
         (b'{"pull": 1, "cost": 1, "reward": 1}', "text/plain", (415, "not_json")),
         (b"\xff\xfe", "application/json", (400, "bad_json")),
