@@ -23,7 +23,7 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert list(status) == [
         *("name", "phase", "ended", "budget", "spent", "reserved", "left", "reward", "pulls", "in_flight"),
         *("events", "policy", "mode", "unit", "exact", "requests", "used", "expected", "outlook"),
-        *("window", "fallback", "outside", "archived"),
+        *("window", "fallback", "outside", "archived", "awaited", "overdue", "currency"),
         "arms",
     ]
     nothing, all_of_it = "0.000000000", "1.000000000"
@@ -295,14 +295,10 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
     assert result.stderr.startswith("outlay: line 2: pull 2 was told with cost 1 and reward 1, which stands")
     wrong = [
         ("nonsense", "it is no JSON"),
-        ('{"pull": 4}', "it must be a JSON object with pull, cost, reward"),
+        ('{"pull": 4}', "it must be a JSON object with pull, cost"),
         ('{"pull": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
         ('{"pull": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
-        ('{"pull": 4, "cost": 1, "reward": null}', "reward of tell must be a finite number; got None"),
-        (
-            '{"pull": "4", "cost": 1, "reward": 1}',
-            "pull of tell must be a Pull, as ask returns it, or its number; got",
-        ),
+        ('{"pull": null, "cost": 1, "reward": 1}', "pull of tell must be a Pull, as ask returns it, its number or"),
         ("[" * 100_000, "it is nested too deeply"),
         ('{"pull": "\udcff"}', "'utf-8' codec can't decode byte 0xff"),
     ]
@@ -321,8 +317,12 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         (("new", "--arm", "a", "--budget", "much"), "'much' is not a finite decimal number"),
         (("new", "--arm", "a", "--arm", "a=1", "--budget", "1"), "two arms have the same name"),
         ((*NEW, "--policy", "UCBB2", "--param", "alpha"), "--param must be KEY=JSON; got 'alpha'"),
-        ((*NEW, "--ttl", "soon"), "'soon' is neither a number of seconds nor `never`"),
-        (("tell", "2", "--cost", "1"), "give PULL with --cost and --reward"),
+        ((*NEW, "--ttl", "soon"), "--ttl must be seconds, or a time such as"),
+        ((*NEW, "--missing-reward", "0.5"), "--missing-reward must be given with reward_within"),
+        ((*NEW, "--missing-reward", "none"), "'none' is neither a number nor `unknown`"),
+        (("ask", "--most", "a=1", "--most", "a=2"), "--most must be AMOUNT, or NAME=AMOUNT of each arm once"),
+        (("ask", "--n", "2", "--wait", "1"), "--wait is for a single pull"),
+        (("tell", "2", "--reward", "1"), "give PULL with --cost"),
         (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
         (("expect", "-x", "-3"), "No such option '-x'"),
         (("spend",), "No such command 'spend'"),
@@ -353,3 +353,15 @@ def test_what_is_refused(outlay: Run, begun: Path, arguments: tuple[str, ...], c
     assert reason in refused(outlay(*arguments), code)
     assert events() == 2
     assert not Path("none.db").exists()
+
+
+def test_a_reward_that_comes_later(outlay: Run) -> None:
+    outlay("new", "--arm", "a", "--budget", "5", "--reward-within", "1h", "--missing-reward", "0", "--currency", "USD")
+    pull = line(outlay("ask", "--key", "request 17", "--most", "a=0.5", "--wait", "0"))
+    assert pull["reserved"] == 0.5
+    assert line(outlay("tell", pull["pull"], "--cost", "0.25"))["reward"] is None
+    assert line(outlay("status"))["awaited"] == 1
+    assert line(outlay("reward", "request 17", "1"))["reward"] == 1.0
+    assert line(outlay("reward", pull["pull"], "1"))["duplicate"]
+    assert [each["status"] for each in lines(outlay("pulls", "--status", "paid"))] == []
+    assert outlay("reward", "nowhere", "1").exit_code == 1
