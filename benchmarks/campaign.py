@@ -30,7 +30,7 @@ from tests.campaign.postgres import Server, unavailable
 import outlay
 from benchmarks.peers import Player, Unavailable, interpreter
 from outlay import Campaign
-from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
+from outlay.campaign.ledger.learner import ORDER, EventRandom, InFlight, Learner
 from outlay.formulas.argmax import best_by_excess, best_of_opened
 from outlay.policies import Frugal, Thrifty
 
@@ -246,7 +246,7 @@ def choice_times(policy: Any, arms: int, under_way: int) -> tuple[list[float], l
     for arm in range(0 if opening else 3 * arms):
         learn(arm % arms)
     for n in range(CHOICES):
-        counts = dict(Counter(waiting))
+        counts = {arm: InFlight(count) for arm, count in Counter(waiting).items()}
         start = time.process_time()
         waiting.append(learner.choose(range(arms), counts, 0.0, EventRandom(0, 1)))
         times[0].append(1e6 * (time.process_time() - start))

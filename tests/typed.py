@@ -78,7 +78,7 @@ def campaigns() -> None:
         with each:
             each.tell(1, 1)
         each.on_error("ignore")  # type: ignore[arg-type]
-    campaign.cancel("a")  # type: ignore[arg-type]
+    campaign.cancel(1.5)  # type: ignore[arg-type]
     campaign.ask(tags=[1])  # type: ignore[list-item]
     lost: None = campaign.ask()  # type: ignore[assignment]
 

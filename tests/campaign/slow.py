@@ -84,7 +84,7 @@ class Twin(Sums):
         return NEW, number
 
     def _tell(self, command: e.Tell, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.pull)
+        decision = self.named(command.pull)
         if decision is None:
             return UNKNOWN
         said = command.cost, command.reward
@@ -133,7 +133,7 @@ class Twin(Sums):
         return DONE
 
     def _amend(self, command: e.Amend, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.pull)
+        decision = self.named(command.pull)
         if decision is None:
             return UNKNOWN
         no_reward = decision["standing"] == "paid" or decision["overdue"]
@@ -164,7 +164,7 @@ class Twin(Sums):
         return bool(cost > held and (hard or known or decision["reserved"] > 0))
 
     def _cancel(self, command: e.Cancel, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.pull)
+        decision = self.named(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] == "cancelled":
@@ -176,7 +176,7 @@ class Twin(Sums):
         return DONE
 
     def _charge(self, command: e.Charge, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.pull)
+        decision = self.named(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] == "expired" and decision["cost"] is not None:
@@ -191,7 +191,7 @@ class Twin(Sums):
         return DONE
 
     def _extend(self, command: e.Extend, now: int, _: Any) -> str:
-        decision = self.decisions.get(command.pull)
+        decision = self.named(command.pull)
         if decision is None:
             return UNKNOWN
         if decision["standing"] != "open":

@@ -81,8 +81,8 @@ def test_a_reward_before_its_cost_is_refused() -> None:
 def test_awaited_rewards_count_as_made(policy: str) -> None:
     """A hundred calls whose rewards are awaited are spread over arms of equal worth as a hundred calls would be."""
     campaign, named = Campaign(list("abcde"), 200, policy), Counter[str]()
-    for pull in campaign.ask_many(5):
-        pull.tell(1.0, 0.5)
+    for first in campaign.ask_many(5):
+        first.tell(1.0, 0.5)
     for _ in range(100):
         pull = campaign.ask()
         assert pull is not None
