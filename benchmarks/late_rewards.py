@@ -95,14 +95,14 @@ def main() -> None:
     cases = [(delay, 0.0) for delay in (0, 200, 1000, 5000)] + [(1000, 0.3)]
     rows = []
     for delay, never in cases:
-        for name, way in WAYS.items():
-            found = [served(way, delay, never, seed) for seed in range(runs)]
-            good, left = ([each[i] for each in found] for i in (0, 1))
+        cells = [f"{delay:,} requests" if not never else f"{delay:,}; {never:.0%} never"]
+        for way in WAYS.values():
+            good, left = zip(*(served(way, delay, never, seed) for seed in range(runs)), strict=True)
             error = stdev(good) / runs**0.5 if runs > 1 else 0.0
-            when = f"{delay:,} requests" if not never else f"{delay:,}, {never:.0%} never"
-            rows.append((when, name, f"{fmean(good):,.0f} ± {error:,.0f}", f"{fmean(left):,.2f}"))
-    caption = f"{BUDGET:,.0f} dollars, {REQUESTS:,} requests, {runs} runs"
-    print(Table(("known after", "told how", "good answers", "dollars left"), rows, caption).markdown())
+            cells.append(f"{fmean(good):,.0f} ± {error:,.0f}; {fmean(left):,.2f}")
+        rows.append(cells)
+    caption = f"Good answers; dollars left of {BUDGET:,.0f}, after {REQUESTS:,} requests ({runs} runs)"
+    print(Table(("known after", *WAYS), rows, caption, texts=("known after",)).markdown())
 
 
 if __name__ == "__main__":
