@@ -211,3 +211,12 @@ def _signed(text: str) -> str:
 def in_seconds(micros: int | None) -> str:
     """A time span for a message: 90 s, none."""
     return "none" if micros is None else f"{micros / 1e6:g} s"
+
+
+def in_currency(amount: str, currency: str | None) -> str:
+    """An amount with its currency, where that is known.
+
+    >>> in_currency("12.5", "USD"), in_currency("12.5", None)
+    ('12.5 USD', '12.5')
+    """
+    return amount if currency is None else f"{amount} {currency}"

@@ -35,6 +35,7 @@ from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
 from outlay.sansio import Steps, as_async, sync
+from outlay.text import in_currency
 
 FORGOTTEN = 5.0  # seconds that a loop waits for a pull before it asks itself why
 MOST_NUMBER = 2**63 - 1
@@ -542,7 +543,8 @@ class Campaign:
             s = self.status()
         except StoreError as error:
             return f"<Campaign {self.name!r}: {error}>"
-        return f"<Campaign {s.name!r}: {s.phase}, {s.spent:g} of {s.budget:g} spent in {s.pulls} pulls by {s.policy}>"
+        spent = f"{s.spent:g} of {in_currency(f'{s.budget:g}', s.currency)} spent"
+        return f"<Campaign {s.name!r}: {s.phase}, {spent} in {s.pulls} pulls by {s.policy}>"
 
     def _repr_html_(self) -> str | None:
         try:

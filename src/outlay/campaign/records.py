@@ -14,7 +14,7 @@ from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, Stat
 from outlay.campaign.reasons import Explanation, Outlook, outlook_of
 from outlay.errors import StoreError, needed
 from outlay.tables import Table
-from outlay.text import aligned
+from outlay.text import aligned, in_currency
 
 if TYPE_CHECKING:
     import pandas
@@ -206,7 +206,8 @@ class Status(CampaignSummary, frozen=True, kw_only=True):
             for arm, *sums in zip(self.arms, spent, reward, strict=True)
         ]
         requests = "" if self.requests is None else f"; {self.used:,} of {self.requests:,} requests used"
-        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {self.budget:,.6g}"
+        of = in_currency(f"{self.budget:,.6g}", self.currency)
+        money = f"spent {self.spent:,.6g}, reserved {self.reserved:,.6g}, left {self.left:,.6g} of {of}"
         caption = f"{self.name} ({self.phase}): {money}{requests}; {self.policy}"
         return Table(("arm", "pulls", "under way", "spent", "reward", "rate"), rows, caption).html()
 

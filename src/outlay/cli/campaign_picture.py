@@ -18,7 +18,7 @@ from outlay.campaign.ledger.windows import zone_of
 from outlay.campaign.monitor import Balance, CampaignView, RateInterval
 from outlay.campaign.records import ArmStatus, Entry, PullStatus, Status
 from outlay.tables import Table
-from outlay.text import aligned, counted, cut
+from outlay.text import aligned, counted, cut, in_currency
 
 MOST_ARMS = 12
 LONGEST = 40  # letters of an arm's name in a line
@@ -52,8 +52,7 @@ def facts(status: Status, width: int) -> Iterator[Text]:
 def _figures(status: Status) -> Iterator[list[str]]:
     """Money, pulls, requests, the window, what is to be expected: each begins a line."""
     share = f" ({status.spent / status.budget:.1%})" if status.budget > 0 else ""
-    currency = "" if status.currency is None else f" {status.currency}"
-    spent = f"spent {status.spent:,.6g} of {status.budget:,.6g}{currency}{share}"
+    spent = f"spent {status.spent:,.6g} of {in_currency(f'{status.budget:,.6g}', status.currency)}{share}"
     yield [spent, f"set aside {status.reserved:,.6g}", f"left {status.left:,.6g}"]
     reward = f"reward {status.reward:,.6g} in {counted(status.pulls, 'pull')}"
     late = [f"{status.awaited:,} of the rewards awaited"] * bool(status.awaited)

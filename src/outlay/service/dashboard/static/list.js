@@ -27,7 +27,7 @@ function listed(items, next) {
   const rows = items.map((each) => [each.name, [
     make("a", { id: `to ${each.name}`, href: `#/c/${encodeURIComponent(each.name)}` }, each.name),
     make("span", { class: `badge ${each.phase}` }, each.phase),
-    budgetBar(each), percent(each.budget ? each.spent / each.budget : 0), short(each.left), short(each.budget), short(each.pulls), short(each.in_flight),
+    budgetBar(each), percent(each.budget ? each.spent / each.budget : 0), short(each.left), each.currency ? `${short(each.budget)} ${each.currency}` : short(each.budget), short(each.pulls), short(each.in_flight),
     short(each.reward), each.policy,
   ]]);
   const heads = [["Campaign", "name"], ["State"], ["Spent, set aside, free", "small"], ["Spent", "number wide"], ["Left", "number"], ["Budget", "number wide"],
