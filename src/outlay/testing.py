@@ -481,6 +481,7 @@ _OPENING = e.Open(
     Terms(
         *("1", "until_exceeded", 7, {"name": "RoundRobin", "parameters": {}}, "contract", 60 * _SECOND),
         propensity_draws=0,
+        reward_within=20 * _SECOND,
         format=FORMAT,
     ),
 )
@@ -516,6 +517,14 @@ def _story() -> Iterator[tuple[int, e.Command]]:
     yield 0, e.Resume()
     yield 0, e.Ask("noted", tags=("a", "b"), metadata={"user": 17})
     yield 0, e.Charge(noted)
+    for key in ("late", "missing"):
+        yield 0, e.Ask(key, most={"small": 6, "large": 40})
+        yield 0, e.Tell(key, 5, None)
+    yield 0, e.Reward("late", 1.0)
+    yield 0, e.Reward("late", 2.0)
+    yield 30 * _SECOND, e.Amend("missing", 4, None)
+    yield 0, e.Reward("missing", 0.5)
+    yield 0, e.Reward("nobody's", 0.5)
     yield 0, e.Ask()
     yield -_SECOND, e.Ask()  # a clock that was set back
     yield 0, e.Tell(fourth, 2000, 1.0)
