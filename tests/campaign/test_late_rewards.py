@@ -58,6 +58,19 @@ def test_a_reward_that_does_not_come_in_time(memory_or_file: str | None, missing
         assert (arm.awaited, arm.overdue, arm.reward, arm.rate) == (0, 0, 0.75, 1.5)
 
 
+def test_a_cost_is_amended_while_something_else_counts_as_the_reward(tmp_path: Any) -> None:
+    store = f"sqlite:///{tmp_path}/spend.db"
+    with Campaign({"a": 2.0}, 10, "Frugal", store=store, reward_within=0.001, missing_reward=0.25) as campaign:
+        overdue, charged = campaign.ask_many(2)
+        campaign.tell(overdue, cost=0.5)
+        time.sleep(0.01)
+        assert campaign.amend(overdue, cost=0.75).reward == 0.25
+        campaign.charge(charged)
+        campaign.tell(charged, cost=0.5)
+        assert campaign.amend(charged, cost=0.75).reward in (0.0, 0.25)
+    assert verify(store).problems == ()
+
+
 def test_a_reward_before_its_cost_is_refused() -> None:
     campaign = Campaign({"a": 1.0}, 10)
     pull, other = campaign.ask_many(2)

@@ -120,7 +120,8 @@ def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
         case e.Extended():
             return e.Extend(event.pull, event.expires - at)
         case e.Amended():
-            return e.Amend(event.pull, event.cost, event.reward, event.reason, event.rounded)
+            same = event.reward == event.instead.reward  # perhaps what stands in for one, which cannot be amended
+            return e.Amend(event.pull, event.cost, None if same else event.reward, event.reason, event.rounded)
         case e.Budgeted():
             return e.SetBudget(event.budget)
         case e.Requested():
