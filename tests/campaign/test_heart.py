@@ -12,6 +12,7 @@ from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.events import NOTHING, Asked, Cancelled, Expired, Opened, Record, Told, from_json, to_json
+from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
@@ -201,7 +202,7 @@ def check_story(state: State, opening: e.Open, story: list[Operation]) -> None:
 
 @for_stories(openings(ALL), operations(), examples=120, soak=SOAK)
 def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> None:
-    """Its fold is the state to the last bit, it is gapless, settles once, and each arm in it would be named again."""
+    """Its fold is the state to the last bit, it is gapless, can be replayed and settles once."""
     state, records, replies = whole_story(opening, story)
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
     assert [record.at for record in records] == sorted(record.at for record in records)
@@ -214,6 +215,10 @@ def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> Non
         folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)
     assert status_of(folded) == status_of(state)
+    replay, replayed = Replay(), None
+    for record in records:
+        replayed, doubt = replay.fold(replayed, record)
+        assert doubt is None
     check_all_expires(state)
 
 
