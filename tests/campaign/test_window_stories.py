@@ -81,6 +81,8 @@ def opening(random: Random) -> e.Open:
         window="day",
         fallback=random.choice([None, "a0", "a1"]),
         propensity_draws=0,
+        reward_within=random.choice([None, 60 * SECOND, 20_000 * SECOND]),
+        missing_reward=random.choice([None, 0.0]),
     )
     most = [random.choice([10, 40]), random.choice([None, 25, 0])]
     arms = tuple(ArmTerms(f"a{i}", units) for i, units in enumerate(most))
@@ -90,13 +92,27 @@ def opening(random: Random) -> e.Open:
 def command(random: Random, pulls: list[Pull]) -> e.Command:
     pull = random.choice(pulls) if pulls else None
     verb = random.choices(
-        ["ask", "tell", "cancel", "charge", "amend", "budget", "requests", "expect", "pause", "resume", "archive"],
-        [60, 50, 4, 4, 6, 2, 1, 2, 1, 6, 1],
+        [
+            "ask",
+            "tell",
+            "reward",
+            "cancel",
+            "charge",
+            "amend",
+            "budget",
+            "requests",
+            "expect",
+            "pause",
+            "resume",
+            "archive",
+        ],
+        [60, 50, 20, 4, 4, 6, 2, 1, 2, 1, 6, 2],
     )[0]
-    if pull is not None and verb in ("tell", "cancel", "charge", "amend"):
+    if pull is not None and verb in ("tell", "reward", "cancel", "charge", "amend"):
         cost = random.randint(0, int(pull.reserved)) if random.random() < 0.9 else random.randint(-5, 60)
         settling: dict[str, e.Command] = {
-            "tell": e.Tell(pull.id, cost, random.random()),
+            "tell": e.Tell(pull.id, cost, random.choice([random.random(), None])),
+            "reward": e.Reward(pull.id, random.random()),
             "cancel": e.Cancel(pull.id),
             "charge": e.Charge(pull.id),
             "amend": e.Amend(pull.id, cost, None),
@@ -110,7 +126,8 @@ def command(random: Random, pulls: list[Pull]) -> e.Command:
         "resume": e.Resume(),
         "archive": e.Archive() if random.random() < 0.34 else e.Restore(),
     }
-    return others.get(verb, e.Ask(random.choice([None, None, f"k{random.randrange(40)}"])))
+    key, most = random.choice([None, None, f"k{random.randrange(40)}"]), random.choice([None, None, 20, {"a0": 5}])
+    return others.get(verb, e.Ask(key, most=most, or_fallback=random.random() < 0.1))
 
 
 def check(state: State, records: list[Record], now: int, budgets: list[int]) -> None:
@@ -193,7 +210,7 @@ def test_the_stories_have_what_they_are_about() -> None:
             counted["fallback"] += getattr(record.event, "fallback", False)
             counted["outside"] += getattr(record.event, "fallback", False) * (not isinstance(record.event, Asked))
     assert min(counted[kind] for kind in ("Renewed", "Exhausted", "across", "fallback", "outside")) > 20
-    assert counted["Archived"] > 5
+    assert min(counted[kind] for kind in ("Archived", "Rewarded")) > 5
 
 
 @pytest.mark.parametrize("forged", [Renewed(START - 1, START + DAY), Renewed(START, START + 3600 * SECOND)])

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger.events import Asked, Record, Told
+from outlay.campaign.ledger.events import Asked, Record, Rewarded, Told
 from outlay.errors import NotNow, StoreError
 
 TERMS: dict[str, Any] = {"arms": ["a", "b", "c"], "budget": 10**12, "unit": "1", "ttl": None, "first_pulls": None}
@@ -104,10 +104,15 @@ class Noted(NamedTuple):
         assert sum(isinstance(record.event, Asked) for record in records) == len(there)
         assert self.asked.items() <= there.items()
         assert there.keys() <= self.asking
-        outcomes = [(r.event.pull, (r.event.cost, r.event.reward)) for r in records if isinstance(r.event, Told)]
-        assert len(dict(outcomes)) == len(outcomes)
-        assert self.told <= dict(outcomes).keys()
-        assert dict(outcomes).items() <= self.telling.items()
+        told = [r.event for r in records if isinstance(r.event, Told)]
+        rewarded = [r.event for r in records if isinstance(r.event, Rewarded)]
+        rewards = {event.pull: event.reward for event in (*told, *rewarded)}
+        assert len({event.pull for event in told}) == len(told)
+        assert len({event.pull for event in rewarded}) == len(rewarded)
+        outcomes = {event.pull: (event.cost, rewards[event.pull]) for event in told}
+        assert self.told <= {pull for pull, (_, reward) in outcomes.items() if reward is not None}
+        for pull, (cost, reward) in outcomes.items():  # a reward may not have come yet
+            assert (cost, reward) in (self.telling[pull], (self.telling[pull][0], None))
 
 
 def spend(store: str, notes: str, name: str, threads: int, pulls: int | None, terms: dict[str, Any] | None) -> None:
@@ -156,11 +161,15 @@ def pull_once(campaign: Campaign, note: Notes, key: str, least: int = 1, most: i
 
 
 def tell_once(campaign: Campaign, note: Notes, decision: int, cost: int, reward: float) -> None:
-    """A tell, tried until the store takes it."""
+    """A tell, tried until the store takes it; of every third pull the reward comes after the cost."""
     note("telling", decision, cost, reward)
     while True:
         try:
-            receipt = campaign.tell(decision, cost, reward)
+            if decision % 3 == 0:
+                campaign.tell(decision, cost)
+                receipt = campaign.reward(decision, reward)
+            else:
+                receipt = campaign.tell(decision, cost, reward)
             break
         except StoreError as error:
             note("refused", str(error))
