@@ -43,6 +43,7 @@ from outlay.sansio import Steps, as_async, sync
 Json = dict[str, Any]
 H = TypeVar("H", bound=PullInHand)  # the pull that a client gives
 
+SPARE = 1.0  # seconds that a service has to answer, after an ask has waited for as long as it may
 LOOK = 25.0  # seconds that one request waits for a pull; then another does
 PAGE = 1000
 SAMPLES = 5000  # of a warm start in one request
@@ -141,19 +142,27 @@ class _Base(Generic[H]):
         return {"pull": name_of(owner, pull), "cost": str(paid), "reward": earned}
 
     def _send(
-        self, method: str, path: str, body: Any = None, query: Json | None = None, seconds: float = 0.0
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: Json | None = None,
+        seconds: float = 0.0,
+        until: float = math.inf,
     ) -> Steps[Any]:
         """Send a request until there is an answer, which the service was asked to wait with for so many seconds.
 
         A step is what to send, as httpx takes it, or the seconds to pause: at random, so that a thousand clients do not
-        come back at once, and as long as the service says. What the service refuses is raised.
+        come back at once, and as long as the service says, but never later than `until`. What the service refuses is
+        raised.
         """
-        request: Json = {"method": method, "url": path, "params": query, "timeout": self._timeout + seconds}
+        timeout = min(self._timeout + seconds, max(0.001, until - time.monotonic()))
+        request: Json = {"method": method, "url": path, "params": query, "timeout": timeout}
         if body is not None:
             content = msgspec.json.encode(body, enc_hook=_plain)  # money keeps every digit
             request |= {"content": content, "headers": {"content-type": "application/json"}}
         patience = min(self._retry_for, OUTAGE) if self._spool is not None else self._retry_for
-        end, pause, error = time.monotonic() + patience, FIRST, Exception()
+        end, pause, error = min(until, time.monotonic() + patience), FIRST, Exception()
         while True:
             at_least = 0.0
             try:
@@ -248,7 +257,8 @@ class Client(_Base[ClientPull]):
         """The next pull, or None when the campaign has ended; as `Campaign.ask`.
 
         The ask has a key before it is sent, so that an answer that is lost costs nothing: sent again, it gets the same
-        pull. Give a key of your own where the work may be taken up by another process.
+        pull. Give a key of your own where the work may be taken up by another process. With a number as `wait`, a
+        service that does not answer has a second more; then Unreachable or StoreBusy is raised.
         """
         path, body = path_of(self.campaign, "ask"), _asked(key, ttl, most, tags, metadata)
         bounded = not isinstance(wait, bool)  # then the fallback is named in the end, if there is one
@@ -259,7 +269,8 @@ class Client(_Base[ClientPull]):
             last, seconds = seconds <= LOOK, min(LOOK, seconds)
             said = body | {"wait": seconds, "or_fallback": last and bounded}
             try:
-                said = yield from self._send("POST", path, said, seconds=seconds)
+                until = end + SPARE if bounded else math.inf
+                said = yield from self._send("POST", path, said, seconds=seconds, until=until)
             except NotNow:
                 if last:
                     raise

@@ -106,7 +106,7 @@ class Noted(NamedTuple):
         assert there.keys() <= self.asking
         told = [r.event for r in records if isinstance(r.event, Told)]
         rewarded = [r.event for r in records if isinstance(r.event, Rewarded)]
-        rewards = {event.pull: event.reward for event in (*told, *rewarded)}
+        rewards = {event.pull: event.reward for event in told} | {event.pull: event.reward for event in rewarded}
         assert len({event.pull for event in told}) == len(told)
         assert len({event.pull for event in rewarded}) == len(rewarded)
         outcomes = {event.pull: (event.cost, rewards[event.pull]) for event in told}

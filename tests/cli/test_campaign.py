@@ -323,7 +323,6 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
         (("ask", "--most", "a=1", "--most", "a=2"), "--most must be AMOUNT, or NAME=AMOUNT of each arm once"),
         (("ask", "--n", "2", "--wait", "1"), "--wait is for a single pull"),
         (("tell", "2", "--reward", "1"), "give PULL with --cost"),
-        (("tell", "two", "--cost", "1", "--reward", "1"), "PULL must be a number, or - for lines on stdin"),
         (("expect", "-x", "-3"), "No such option '-x'"),
         (("spend",), "No such command 'spend'"),
     ],

@@ -161,7 +161,8 @@ class Outlook(msgspec.Struct, frozen=True):
     on `low` and `high`, with the `share` of the requests that are left for `high`: None for an arm stands for serving
     nothing, or for the end of the hull. `reward` is what the campaign then brings in all, and `reward_low` to
     `reward_high` hold it with 95 % probability by the normal law; None where an arm of the mix has one sample, or an
-    older version opened the ledger. What exploring still costs is not in it: early on it is too hopeful.
+    older version opened the ledger. What exploring still costs is not in it: early on it is too hopeful. Rewards that
+    did not come are taken to be the mean of their arm.
     """
 
     price: float
@@ -188,7 +189,7 @@ def outlook_of(state: State) -> Outlook | None:
     )
     rewards = np.array([arm.reward / arm.rewarded if arm.rewarded else -math.inf for arm in arms])
     flying = {i: arm.in_flight for i, arm in enumerate(arms) if arm.in_flight and arm.pulls}
-    awaited = {i: n for i, arm in enumerate(arms) if arm.rewarded and (n := arm.in_flight + arm.awaited)}
+    awaited = {i: n for i, arm in enumerate(arms) if arm.rewarded and (n := arm.in_flight + arm.pulls - arm.rewarded)}
     left = max(horizon - state.used_now, 1)  # one more, where more came than was expected
     money = max(0.0, amount(state.budget - state.counted) - sum(n * float(costs[i]) for i, n in flying.items()))
     found = prices(costs, rewards, money / left)

@@ -26,7 +26,7 @@ from outlay.sansio import Steps
 Hook = Callable[[Entry], object]
 
 SHORTEST, LONGEST = 0.05, 1.0  # seconds from one look to the next, where another process may have changed something
-AT_LEAST = 1.0  # seconds that a store has to answer, however soon a wait ends
+LEAST_STORE_SECONDS = 1.0  # seconds that a store has to answer, however soon a wait ends
 EVERY = "*"
 KINDS = tuple(str(kind.__struct_config__.tag) for kind in get_args(e.AnyEvent))
 LOOK = 1.0  # seconds between two looks at what other processes wrote
@@ -113,18 +113,18 @@ class WaitQueue:
         self._lock = threading.Lock()
         self._line: deque[Future[None]] = deque()  # the first is done: it is that one's turn
 
-    def ask(self, command: e.Ask, timeout: float | None) -> Steps[Pull | None]:
+    def ask(self, command: e.Ask, timeout: float | None, store: float | None = None) -> Steps[Pull | None]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
 
         In between it waits for a change, and looks again after a while, which is longer each time until there was one:
         another process may have changed something. Who asks with a key tries before standing behind others: its pull
-        may be there already, and they may wait for it.
+        may be there already, and they may wait for it. The `store` has so many seconds for an answer, or what is left.
         """
         end = None if timeout is None else time.monotonic() + timeout
         refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
 
         def attempt() -> WithTimeout:
-            return WithTimeout(command, None if end is None else max(AT_LEAST, end - time.monotonic()))
+            return WithTimeout(command, store or (end and max(LEAST_STORE_SECONDS, end - time.monotonic())))
 
         def left() -> float | None:
             seconds = None if end is None else end - time.monotonic()
@@ -158,13 +158,17 @@ class WaitQueue:
             self._leave(turn)
 
     def ask_within(self, command: e.Ask, seconds: float, timeout: float | None) -> Steps[Pull | None]:
-        """The same for so long at most; then the fallback is named, if one was agreed and can be."""
+        """The same for so long at most; then the fallback is named, if one was agreed and can be.
+
+        A store that others hold has `timeout` seconds, or LEAST_STORE_SECONDS; then StoreBusy is raised.
+        """
+        store = LEAST_STORE_SECONDS if timeout is None else timeout
         if seconds > 0:
             try:
-                return (yield from self.ask(command, seconds if timeout is None else min(seconds, timeout)))
+                return (yield from self.ask(command, seconds, store))
             except NotNow:
                 pass
-        pull: Pull | None = yield WithTimeout(command._replace(or_fallback=True), timeout)
+        pull: Pull | None = yield WithTimeout(command._replace(or_fallback=True), store)
         return pull
 
     def _join(self) -> Future[None]:

@@ -137,6 +137,11 @@ def key_and_value(text: str) -> tuple[str, object]:
         return key, value
 
 
+def name_of(pull: str) -> int | str:
+    """A pull's number, or the key of its ask."""
+    return int(pull) if pull.removeprefix("-").isdecimal() else pull
+
+
 def json_of(text: str) -> object:
     """What JSON says."""
     try:
@@ -326,6 +331,8 @@ def ask(
 def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | None, reward: float | None) -> None:
     """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls.
 
+    PULL is its number, or the key of its ask.
+
     Prints {"pull", "arm", "cost", "reward", "duplicate", "late", "overrun", "rounded", "head"}. Repeating a tell
     changes nothing. A line that is refused is reported on stderr, and the others count; the exit code is then 1, or 2
     if a line was malformed.
@@ -334,11 +341,7 @@ def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | No
         ctx.exit(_tell_lines(campaign, sys.stdin.buffer))
     if pull == "-" or cost is None:
         raise click.UsageError("give PULL with --cost, or - and lines of JSON on stdin")
-    try:
-        number = int(pull)
-    except ValueError:
-        raise click.UsageError(f"PULL must be a number, or - for lines on stdin; got {pull!r}") from None
-    show(campaign.tell(number, cost, reward))
+    show(campaign.tell(name_of(pull), cost, reward))
 
 
 def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
@@ -367,7 +370,7 @@ def reward(campaign: "Campaign", pull: str, value: float) -> None:
 
     Prints what `tell` prints. The same reward again changes nothing; `amend` corrects one.
     """
-    show(campaign.reward(int(pull) if pull.isdecimal() else pull, value))
+    show(campaign.reward(name_of(pull), value))
 
 
 @click.command(cls=Numbered, epilog=example('outlay campaign cancel 17 --reason "the job was dropped"'))

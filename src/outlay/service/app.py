@@ -217,7 +217,8 @@ class Metrics:
     def text(self, campaigns: Sequence[Status]) -> bytes:
         """All metrics, with these campaigns."""
         numbers = CollectorRegistry()
-        for field in ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "events"):
+        fields = ("budget", "spent", "reserved", "left", "reward", "pulls", "in_flight", "awaited", "overdue", "events")
+        for field in fields:
             gauge = Gauge(f"outlay_campaign_{field}", f"{field} of a campaign.", ["campaign"], registry=numbers)
             for status in campaigns:
                 gauge.labels(status.name).set(getattr(status, field))

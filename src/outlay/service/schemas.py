@@ -143,7 +143,7 @@ class ArmMoney(Struct):
 
 
 class ArmAnswer(ArmStatus, frozen=True, kw_only=True):
-    """The status of an arm; `rate` is reward divided by cost so far."""
+    """The status of an arm; `rate` is reward divided by cost so far, where a reward is known of all."""
 
     exact: ArmMoney  # type: ignore[assignment]
 

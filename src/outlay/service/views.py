@@ -357,7 +357,8 @@ def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
         return None
     price, worth = prices
     spent = math.fsum(arm.spent for arm in status.arms)  # in all windows
-    cost = price * spent + worth * status.pulls - status.reward
+    unknown = [arm.rate * arm.spent - arm.reward for arm in status.arms if arm.rate and (arm.awaited or arm.overdue)]
+    cost = price * spent + worth * status.pulls - status.reward - math.fsum(unknown)
     lost = [loss for belief in beliefs if (loss := _lost(belief, price, worth)) is not None]
     bound = math.log(status.pulls) * math.fsum(lost) if lost else None
     return Learning(max(0.0, cost), bound)

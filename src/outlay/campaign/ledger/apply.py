@@ -79,7 +79,7 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
         reward = event.instead.reward
     place = _count(state, event.arm, event.cost, reward, event.instead, record)
     _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.fallback)
-    _hear(state, event.arm, event.cost)
+    _note_told_cost(state, event.arm, event.cost)
     state.unreported.pop(event.arm, None)
     state.used += event.was_cancelled
     state.used_before_window += event.was_cancelled and event.earlier
@@ -119,7 +119,7 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
         pull.cost, pull.reward = event.charged, event.reward
         _set_apart(state, event.charged, state.is_earlier(pull), pull.fallback)
     if not event.charged:
-        _miss(state, pull.arm)
+        _note_untold(state, pull.arm)
     _close_pull(state, event.pull)
     pull.status = "expired"
 
@@ -135,13 +135,13 @@ def _cancelled(state: State, event: e.Cancelled, _: e.Record) -> None:
 def _extended(state: State, event: e.Extended, _: e.Record) -> None:
     pull = state.pulls[event.pull]
     pull.expires = event.expires
-    state.expect(event.pull)
+    state.note_deadline(event.pull)
 
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _set_apart(state, event.cost - event.instead.cost, event.earlier, event.fallback)
-    _hear(state, event.arm, event.cost)
+    _note_told_cost(state, event.arm, event.cost)
     pull = state.pulls.get(event.pull)
     if pull is not None:
         pull.cost, pull.reward = event.cost, event.reward
@@ -203,7 +203,7 @@ def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
         state.learner.observe_all(samples, EventRandom(state.terms.seed, record.seq))
     for index, cost in zip(event.arms, event.costs, strict=True):
         state.arms[index].samples += 1
-        _hear(state, index, state.unit.units("warm_start", "cost", cost))
+        _note_told_cost(state, index, state.unit.units("warm_start", "cost", cost))
         state.note_under_way(index)
     state.warmed.append(event.key)
 
@@ -257,7 +257,7 @@ def _set_apart(state: State, more: int, earlier: bool, fallback: bool) -> None:
         state.spent_before_window += more
 
 
-def _hear(state: State, index: int, cost: int) -> None:
+def _note_told_cost(state: State, index: int, cost: int) -> None:
     """Remember a cost that was told; what was charged for an expired pull is not such a cost."""
     arm = state.arms[index]
     arm.cost_reports += 1
@@ -265,7 +265,7 @@ def _hear(state: State, index: int, cost: int) -> None:
     state.max_cost_seen = max(state.max_cost_seen, cost)
 
 
-def _miss(state: State, index: int) -> None:
+def _note_untold(state: State, index: int) -> None:
     """Remember that a pull of an arm of unknown cost ended untold, and counts for nothing."""
     arm = state.arms[index]
     if arm.max_cost is None and not arm.max_cost_seen:

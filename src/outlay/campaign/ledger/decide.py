@@ -157,9 +157,9 @@ def _expire_pulls(state: State, now: int) -> Decided:
     window = renewal(state, now)
     events: list[e.AnyEvent] = []
     if state.due is not None and now >= state.due:
-        overdue, charge = [state.pulls[number] for number in state.overdue(now)], state.terms.expiry == "charge"
-        events += [_expired(state, d, charge) if d.status == "open" else _missing(state, d) for d in overdue]
-        weights = [_weight(state, pull) for pull in overdue if pull.status == "open"]
+        overdue, charge = [state.pulls[number] for number in state.past_due(now)], state.terms.expiry == "charge"
+        events += [_expired(state, d, charge) if d.status == "open" else _reward_missed(state, d) for d in overdue]
+        weights = [_charge_of(state, pull) for pull in overdue if pull.status == "open"]
         if window is None and weights:
             spent, served = (sum(part) for part in zip(*weights, strict=True))
             events += _crossing(state, spent if charge else 0, served)
@@ -170,7 +170,7 @@ def _expired(state: State, pull: PullState, charge: bool) -> e.Expired:
     return e.Expired(pull.number, pull.reserved, state.terms.default_reward) if charge else e.Expired(pull.number)
 
 
-def _missing(state: State, pull: PullState) -> e.Rewarded:
+def _reward_missed(state: State, pull: PullState) -> e.Rewarded:
     """What a pull counts as whose reward did not come in time: what stood in for it already stays."""
     reward = pull.reward if state.terms.missing_reward is None else state.terms.missing_reward
     return e.Rewarded(pull.number, pull.arm, reward, _counted_as(pull), missing=True)
@@ -191,7 +191,7 @@ def _tell(state: State, command: e.Tell, now: int) -> Decided:
     event = e.Told(
         *(pull.number, pull.arm, command.cost, command.reward),
         late=pull.status != "open",
-        overrun=_overruns(state, pull, command.cost) or _beyond(state, pull),
+        overrun=_overruns(state, pull, command.cost) or _exceeds_requests(state, pull),
         instead=_counted(pull),
         rounded=command.rounded,
         was_cancelled=pull.status == "cancelled",
@@ -236,7 +236,7 @@ def _charge(state: State, command: e.Charge) -> Decided:
     if pull.status == "expired" and pull.cost is not None:
         return [], None
     _check_open(pull, "be charged")
-    return [_expired(state, pull, charge=True), *_crossing(state, *_weight(state, pull))], None
+    return [_expired(state, pull, charge=True), *_crossing(state, *_charge_of(state, pull))], None
 
 
 def _amend(state: State, command: e.Amend) -> Decided:
@@ -310,7 +310,7 @@ def _warm_start(state: State, command: e.WarmStart) -> Decided:
     return [e.Warmed(tuple(arms[name] for name in command.arms), *command[1:])], len(command.arms)
 
 
-def _weight(state: State, pull: PullState) -> tuple[int, int]:
+def _charge_of(state: State, pull: PullState) -> tuple[int, int]:
     """What a pull under way takes of the budget and of the requests of this window, if it is charged."""
     earlier = state.is_earlier(pull)
     return 0 if earlier or pull.fallback else pull.reserved, int(not earlier)
@@ -346,7 +346,7 @@ def _overruns_now(state: State, pull: PullState, cost: int, more: int) -> bool:
     return (more > 0 and (above or past)) or (pull.overrun and above)
 
 
-def _beyond(state: State, pull: PullState) -> bool:
+def _exceeds_requests(state: State, pull: PullState) -> bool:
     """Whether a pull that was cancelled and is told after all takes a request more than there are.
 
     Of an earlier window nobody knows any more how many were left of it: there, any may.

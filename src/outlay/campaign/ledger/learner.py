@@ -62,6 +62,7 @@ class InFlight(NamedTuple):
     open: int
     awaited: int = 0
     missing: int = 0
+    cost: float | None = None  # the mean of what the arm's pulls cost, where none of them is a sample yet
 
 
 UnderWay = Mapping[int, InFlight]  # from an arm to its pulls under way, if there are any
@@ -212,7 +213,8 @@ class Learner:
             return Now(pulls, log_of(pulls), spent)
         used = used if self._requests is None else min(used, self._requests - 1)  # more came than expected
         used += self.past[1]
-        flying = fsum(under_way[arm].open * cost for arm, (cost, _) in self._expected(under_way).items())
+        expected = self._expected(under_way)
+        flying = fsum(under_way[arm].open * cost for arm, (cost, _) in expected.items())
         return Now(used, log_of(used), spent + flying)
 
     def _among(self, open_arms: Sequence[int], memory: Memory, pulls: Counts) -> tuple[Any, Counts]:
@@ -240,7 +242,7 @@ class Learner:
         if not under_way:
             return self.memory, self.pulls
         memory, pulls = copied(self.memory), self.pulls.copy()
-        for arm, expected in self._expected(sorted(under_way)).items():
+        for arm, expected in self._expected(under_way).items():
             flying = under_way[arm]
             for count, sample in ((flying.open + flying.awaited, expected), (flying.missing, (expected[0], 0.0))):
                 if self._adds and count:
@@ -251,21 +253,25 @@ class Learner:
                 pulls[arm] += count
         return memory, pulls
 
-    def _expected(self, arms: Iterable[int]) -> dict[int, Sample]:
+    def _expected(self, under_way: UnderWay) -> dict[int, Sample]:
         """What a pull of each cost and earned on average: of the arm, or before any sample of it of all together.
 
-        Before any sample at all, it is what a pull is taken to cost.
+        Before any sample at all, it is what pulls that were paid have cost, or what a pull is taken to cost.
         """
         count = int(self.pulls.sum())
-        everywhere = self._budget / ASSUMED if self._opening else 1.0, 0.0
+        paid = [flying.cost for flying in under_way.values() if flying.cost is not None]
+        assumed = self._budget / ASSUMED if self._opening else 1.0
+        everywhere = (fsum(paid) / len(paid) if paid else assumed), 0.0
         if count:
             cost, reward = self.totals.sum(axis=0).tolist()
             everywhere = cost / count, reward / count
         found: dict[int, Sample] = {}
-        for arm in arms:
+        for arm in sorted(under_way):
             cost, reward = self.totals[arm].tolist()
-            count = int(self.pulls[arm])
+            count, known = int(self.pulls[arm]), under_way[arm].cost
             found[arm] = (cost / count, reward / count) if count else everywhere
+            if known is not None:
+                found[arm] = known, found[arm][1]
         return found
 
     def _rate(self, arm: int) -> float:

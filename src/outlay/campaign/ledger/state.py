@@ -196,9 +196,9 @@ class State:
         self.cache_pull(pull)
         self.pending[pull.number] = pull
         self.carried += self.is_earlier(pull)
-        self.expect(pull.number)
+        self.note_deadline(pull.number)
 
-    def expect(self, number: int) -> None:
+    def note_deadline(self, number: int) -> None:
         """Look out for the deadline of a pull, which may have changed."""
         deadline = self._deadline(number)
         if deadline is not None:
@@ -218,7 +218,7 @@ class State:
         if pull.reward_due is not None:
             self.cache_pull(pull)
             self.awaiting[pull.number] = pull
-            self.expect(pull.number)
+            self.note_deadline(pull.number)
 
     def await_no_longer(self, number: int) -> None:
         """The reward of a pull has come, or its time is over."""
@@ -230,7 +230,8 @@ class State:
         arm = self.arms[index]
         missing = 0 if arm.samples else arm.pulls - arm.rewarded - arm.awaited
         if arm.in_flight or arm.awaited or missing:
-            self.under_way[index] = InFlight(arm.in_flight, arm.awaited, missing)
+            paid = None if arm.samples or not arm.pulls else self.unit.amount(arm.spent) / arm.pulls
+            self.under_way[index] = InFlight(arm.in_flight, arm.awaited, missing, paid)
         else:
             self.under_way.pop(index, None)
 
@@ -239,7 +240,7 @@ class State:
             return pull.expires
         return pull.reward_due if (pull := self.awaiting.get(number)) else None
 
-    def overdue(self, now: int) -> list[int]:
+    def past_due(self, now: int) -> list[int]:
         """The pulls whose deadline has come, in the order of these."""
         deadlines, found, places = self._deadlines, set[tuple[int, int]](), [0]
         for place in places:  # down the heap, as far as it is due
