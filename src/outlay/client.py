@@ -37,7 +37,7 @@ from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHan
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
 from outlay.campaign.settings import LONGEST_WAIT, checked_reward, triples
 from outlay.checks import checked_path, real, writing
-from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, UnknownPull, Unreachable
+from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
 from outlay.sansio import Steps, as_async, sync
 
 Json = dict[str, Any]
@@ -122,16 +122,6 @@ class _Base(Generic[H]):
         arm, cost = pull.arm if isinstance(pull, Pull) else "", float(said.get("cost", "nan"))
         number = said["pull"] if isinstance(said["pull"], int) else 0
         return Receipt(number, arm, cost, said["reward"], duplicate=False, late=False, overrun=False)
-
-    def _number(self, owner: str, pull: AnyPull) -> Steps[int]:
-        """The pull's number, which the service is asked for where its key is all that is known."""
-        name = name_of(owner, pull)
-        if isinstance(name, int):
-            return name
-        found = (yield from self._get("pulls", key=name, limit=2))["items"]
-        if len(found) != 1:
-            raise UnknownPull(self.campaign, name)
-        return int(found[0]["pull"])
 
     def _outcome(self, owner: str, pull: AnyPull, cost: Amount, reward: float | None) -> Json:
         """A tell as it is sent; True and False count as 1 and 0."""
@@ -335,26 +325,26 @@ class Client(_Base[ClientPull]):
     @sync
     def cancel(self, pull: AnyPull, reason: str = "") -> Steps[None]:
         """Say that a pull was never made; as `Campaign.cancel`."""
-        yield from self._post("pulls", (yield from self._number("cancel", pull)), "cancel", reason=reason)
+        yield from self._post("pulls", name_of("cancel", pull), "cancel", reason=reason)
         settled(pull)
 
     @sync
     def charge(self, pull: AnyPull) -> Steps[None]:
         """Give a pull up, and charge what was set aside for it; as `Campaign.charge`."""
-        yield from self._post("pulls", (yield from self._number("charge", pull)), "charge")
+        yield from self._post("pulls", name_of("charge", pull), "charge")
         settled(pull)
 
     @sync
     def extend(self, pull: AnyPull, ttl: float | str) -> Steps[None]:
         """Let a pull under way expire `ttl` seconds from now; as `Campaign.extend`."""
-        yield from self._post("pulls", (yield from self._number("extend", pull)), "extend", ttl=ttl)
+        yield from self._post("pulls", name_of("extend", pull), "extend", ttl=ttl)
 
     @sync
     def amend(
         self, pull: AnyPull, cost: Amount | None = None, reward: float | None = None, reason: str = ""
     ) -> Steps[Receipt]:
         """Correct what was told, on the record; as `Campaign.amend`."""
-        number, earned = (yield from self._number("amend", pull)), None if reward is None else _earned("amend", reward)
+        number, earned = name_of("amend", pull), None if reward is None else _earned("amend", reward)
         said = yield from self._post("pulls", number, "amend", cost=_money(cost), reward=earned, reason=reason)
         return convert(said, Receipt)
 
@@ -616,7 +606,10 @@ def _asked(
     key: str | None, ttl: float | str | None, most: Most, tags: Iterable[str], metadata: Mapping[str, Any] | None
 ) -> Json:
     known = None if metadata is None else dict(metadata)
-    ceiling = {arm: _money(each) for arm, each in most.items()} if isinstance(most, Mapping) else _money(most)
+    if isinstance(most, Mapping):
+        ceiling: object = {arm: str(_paid("ask", each, "most")) for arm, each in most.items()}
+    else:
+        ceiling = None if most is None else str(_paid("ask", most, "most"))
     return {"key": key or uuid.uuid4().hex, "ttl": ttl, "most": ceiling, "tags": list(tags), "metadata": known}
 
 
@@ -627,10 +620,10 @@ def _earned(owner: str, reward: float) -> float:
     return earned
 
 
-def _paid(owner: str, cost: Amount) -> Decimal:
+def _paid(owner: str, cost: Amount, name: str = "cost") -> Decimal:
     paid = decimal_of(cost)
     if paid is None or paid.copy_abs() > MOST_MONEY:
-        raise BadParameter(owner, "cost", f"a finite number from -{MOST_MONEY:.0e} to {MOST_MONEY:.0e}", cost)
+        raise BadParameter(owner, name, f"a finite number from -{MOST_MONEY:.0e} to {MOST_MONEY:.0e}", cost)
     return paid
 
 
@@ -678,7 +671,7 @@ def _error(problem: Json, campaign: str, key: str | None = None) -> errors.Outla
         case "nothing_told":
             return errors.NothingTold(problem.get("arms") or [])
         case "over_budget":
-            return errors.OverBudget(problem["most"], problem["left"])
+            return errors.OverBudget(problem["most"], problem["left"], problem.get("retry_after"))
         case "conflict":
             return errors.CampaignConflict(detail)
         case "store_busy":

@@ -187,13 +187,15 @@ class UnknownArm(OutlayError, KeyError, IndexError):
 class OverBudget(OutlayError):
     """What a call can cost at most is more than is left of the budget, and will be; a smaller call may fit.
 
+    `retry_after` is in how many seconds a new window has room for it, if one will.
+
     >>> print(OverBudget(0.35, 0.2))
     this call can cost 0.35, and 0.2 is left of the budget
     """
 
-    def __init__(self, most: float, left: float) -> None:
-        super().__init__(most, left)
-        self.most, self.left = most, left
+    def __init__(self, most: float, left: float, retry_after: float | None = None) -> None:
+        super().__init__(most, left, retry_after)
+        self.most, self.left, self.retry_after = most, left, retry_after
 
     def __str__(self) -> str:
         return f"this call can cost {self.most:.15g}, and {self.left:.15g} is left of the budget"

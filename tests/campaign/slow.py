@@ -64,6 +64,10 @@ class Twin(Sums):
                 return NOT_NOW
             if set(held) & set(enabled):
                 return UNTOLD
+            if command.most is not None and self.admissible():
+                return TOO_DEAR
+            if command.most is not None and any(not self.may_have_another(i) for i in enabled):
+                return UNTOLD
             if self.pending() or any(self.reservation(arm) <= left for arm in self.arms):
                 return NOT_NOW
             self.ended = "exhausted"

@@ -24,7 +24,7 @@ PULLS = 3
 FOR_EVER = 2**40
 # One call, or all from there on; then going on in the same process, or in another after the end of this one.
 TROUBLES = list(product([1, FOR_EVER], [ENOSPC, EIO], [False, True]))
-LAST = 140  # opening, three pulls and closing make about that many calls
+LAST = 160  # opening, three pulls, a late reward and closing make about that many calls
 TRIES = 3  # after which there is room on the disk again
 EVERY = list(product(range(1, LAST + 1), range(len(TROUBLES))))
 # Each of the first calls, which make the file what it is, and some of the others, with one trouble each.

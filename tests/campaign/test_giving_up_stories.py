@@ -197,7 +197,7 @@ def test_without_what_was_mended_the_stories_fail(
 
 
 def test_without_counting_untold_pulls_the_twin_differs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "_miss", lambda state, index: None)
+    monkeypatch.setattr(fold, "_note_untold", lambda state, index: None)
     little = openings(EXACT, reservation=None, first_pulls=1), operations(untold=True)
     with pytest.raises(AssertionError):
         story_test(check_twin, *little, examples=200)

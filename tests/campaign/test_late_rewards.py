@@ -1,6 +1,7 @@
 """Rewards that come after the cost, ceilings of single calls, and waits that end, as users see them."""
 
 import math
+import threading
 import time
 from collections import Counter
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from outlay import Campaign
 from outlay.campaign import verify
 from outlay.campaign.monitor import CampaignMonitor
-from outlay.errors import BadParameter, CampaignConflict, NotNow, OverBudget, UnknownPull
+from outlay.campaign.stores import transaction
+from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OverBudget, UnknownPull
 
 
 def test_the_cost_settles_the_money_and_the_reward_comes_from_another_process(tmp_path: Any) -> None:
@@ -104,15 +106,16 @@ def test_awaited_rewards_count_as_made(policy: str) -> None:
     assert min(named.values()) >= 10
 
 
-@pytest.mark.parametrize("policy", ["Frugal", "Thrifty"])
-def test_an_arm_whose_rewards_never_come_is_not_tried_for_ever(policy: str) -> None:
-    campaign, named = Campaign(["silent", "good"], 200, policy, reward_within=0.001), Counter[str]()
+@pytest.mark.parametrize("within", [None, 0.001])
+@pytest.mark.parametrize("policy", ["Frugal", "Thrifty", "GaussianThompson"])
+def test_an_arm_whose_rewards_never_come_is_not_tried_for_ever(policy: str, within: float | None) -> None:
+    campaign, named = Campaign(["silent", "good"], 200, policy, reward_within=within), Counter[str]()
     for _ in range(100):
         pull = campaign.ask()
         assert pull is not None
         named[pull.arm] += 1
         pull.tell(1.0, None if pull.arm == "silent" else 1.0)
-        time.sleep(0.002)
+        time.sleep(0.002 if within else 0.0)
     assert 0 < named["silent"] < 20
 
 
@@ -214,3 +217,61 @@ def test_times_are_said_with_their_unit(tmp_path: Any) -> None:
         assert (opened.more["terms"]["ttl"], opened.more["terms"]["reward_within"]) == (900.0, 3600.0)
     with pytest.raises(CampaignConflict, match="with reward_within 3600 s, not 1800 s"):
         Campaign(["a"], 10, store=store, ttl="15m", reward_within="30m")
+
+
+def test_a_big_call_that_waits_holds_up_no_small_one() -> None:
+    campaign = Campaign(["a"], 1, mode="hard")
+    campaign.ask(most=0.5)
+    big = threading.Thread(target=_refused, args=[campaign])
+    big.start()
+    while not len(campaign._queue):
+        time.sleep(0.001)
+    pull = campaign.ask(most=0.1, wait=10)
+    assert pull is not None
+    assert big.is_alive()
+    big.join()
+
+
+def _refused(campaign: Campaign) -> None:
+    with pytest.raises(NotNow):
+        campaign.ask(most=0.9, wait=0.5)
+
+
+def test_an_exhausted_campaign_is_so_for_every_call(tmp_path: Any) -> None:
+    """A call of any size ends it only where all would: its ledger does not say how large it was."""
+    store = f"sqlite:///{tmp_path}/a.db"
+    with Campaign(["a"], 1, mode="hard", store=store) as campaign:
+        for most in (0, 1):
+            pull = campaign.ask(most=most)
+            assert pull is not None
+            pull.charge()
+        with pytest.raises(NothingTold):
+            campaign.ask(most=0.5)
+        campaign.tell(pull, 1, 1)
+        assert campaign.ask(most=0.5) is None
+    assert verify(store).problems == ()
+
+
+def test_the_exact_key_is_found_before_that_of_many(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction, "CACHED_PULLS", 3)
+    with Campaign({"a": 1.0}, 100, store=f"sqlite:///{tmp_path}/a.db") as campaign:
+        one, many = campaign.ask(key="job/0"), campaign.ask_many(2, key="job")
+        assert one is not None
+        for pull in (one, *many):
+            pull.tell(1.0)
+        for _ in range(8):
+            other = campaign.ask()
+            assert other is not None
+            other.tell(1.0, 1.0)
+        assert campaign.tell(many[0].id, 1.0).duplicate  # it is at hand, and has the key job/0 as well
+        assert campaign.reward("job/0", 1).pull == one.id
+
+
+def test_a_call_too_dear_for_this_window_may_fit_the_next() -> None:
+    campaign = Campaign({"a": 3.0}, 3, mode="hard", window="month")
+    pull = campaign.ask()
+    assert pull is not None
+    pull.tell(2.0, 1.0)
+    with pytest.raises(OverBudget) as refused:
+        campaign.ask(most=2)
+    assert refused.value.retry_after is not None

@@ -264,7 +264,7 @@ class Campaign:
         """Record many rewards, each (pull, value); for each its receipt, or why the ledger refused it."""
         commands: list[c.Command] = [
             c.Reward(self._name("reward_each", pull), settings.checked_reward("reward_each", value))
-            for pull, value in rewards
+            for pull, value in settings.rows_of("reward_each", "rewards", rewards, ("pull", "reward"))
         ]
         whole("reward_each", "rewards", len(commands), at_most=MOST_AT_ONCE)
         return (yield commands) if commands else []

@@ -82,18 +82,19 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
             k in leaders,
             given.samples[k],
             *(weight.evidence, weight.enough, weight.score),
-            _about(weight, found.means, given.samples[k], k in leaders),
+            _about(weight, found.means, int(inputs.pulls[places[k]]), given.samples[k], k in leaders),
         )
         for k, weight in zip(ranked, found.weights, strict=True)
     )
     names = [given.names[k] for k in sorted(leaders)]
-    words = "No arm can be named now." if arm is None else _why(arms[0], found.means, names)
+    awaited = arm is not None and inputs.pulls[places[arm]] > given.samples[arm] == 0
+    words = "No arm can be named now." if arm is None else _why(arms[0], found.means, names, awaited)
     name = None if arm is None else given.names[arm]
     untried = sum(given.samples[k] == 0 for k in places)
     return Reasons(name, given.policy, found.means, words, arms, untried)
 
 
-def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
+def _about(weight: ArmEvidence, means: Means, pulls: int, samples: int, leads: bool) -> str:
     """What there is to say about one arm; evidence E as what it means, a probability of e⁻ᴱ."""
     if means == "score":
         return f"Its score is {weight.score:.4g}; the largest comes next."
@@ -102,7 +103,7 @@ def _about(weight: ArmEvidence, means: Means, samples: int, leads: bool) -> str:
     if leads:
         return "The others are compared with it."
     if samples == 0:
-        return "Never tried."
+        return "Its first results are awaited." if pulls else "Never tried."
     if means == "its own rule":
         return "The policy has a rule of its own."
     if weight.enough == 0.0:
@@ -129,7 +130,7 @@ def _chance(evidence: float) -> str:
     return f"{share:.2g} %" if share < 99.5 else "100 %"
 
 
-def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
+def _why(first: ArmReason, means: Means, leaders: Sequence[str], awaited: bool) -> str:
     name = first.name
     if means == "score":
         return f"{name} has the largest score: what its rate may be at best, as far as its samples tell."
@@ -137,6 +138,8 @@ def _why(first: ArmReason, means: Means, leaders: Sequence[str]) -> str:
         return f"Chance decides, and favours arms that may be best: {name} is drawn this time."
     if means == "its own rule":
         return f"{name} is what the policy's rule names."
+    if awaited:
+        return f"{name} is tried again, while its first results are awaited."
     if first.samples == 0:
         return f"{name} is tried for the first time: there is enough left to find out what it is worth."
     if first.leads and len(leaders) > 1:

@@ -84,8 +84,6 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     zone_of(OWNER, s.timezone)
     if s.window is None and s.timezone != DEFAULT.timezone:
         raise BadParameter(OWNER, "timezone", "given with a window, which alone needs one", s.timezone)
-    if s.reward_within is None and s.missing_reward != DEFAULT.missing_reward:
-        raise BadParameter(OWNER, "missing_reward", "given with reward_within, after which it counts", s.missing_reward)
     return Terms(
         unit=str(unit.size),
         mode=cast("c.Mode", word(OWNER, "mode", s.mode, get_args(c.Mode))),
@@ -104,10 +102,21 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         timezone=label(OWNER, "timezone", s.timezone),
         fallback=None if s.fallback is None else label(OWNER, "fallback", s.fallback),
         reward_within=None if s.reward_within is None else micros(OWNER, s.reward_within, "reward_within"),
-        missing_reward=None if s.missing_reward == "unknown" else real(OWNER, "missing_reward", s.missing_reward) + 0.0,
+        missing_reward=_missing_reward(s),
         currency=None if s.currency is None else _currency(s.currency),
         format=c.FORMAT,
     )
+
+
+def _missing_reward(settings: Settings) -> float | None:
+    given = settings.missing_reward
+    if given == "unknown":
+        return None
+    if isinstance(given, str):
+        raise BadParameter(OWNER, "missing_reward", 'a number, or "unknown"', given)
+    if settings.reward_within is None:
+        raise BadParameter(OWNER, "missing_reward", "given with reward_within, after which it counts", given)
+    return real(OWNER, "missing_reward", given) + 0.0
 
 
 def _currency(currency: object) -> str:
@@ -364,15 +373,19 @@ def _plain(value: Any, keys_left: list[int], depth: int = 1) -> Any:
 
 def triples(owner: str, name: str, rows: object) -> Iterator[Triple]:
     """The rows, each of three values; BadParameter where they are not."""
-    allowed = "rows of (arm or pull, cost, reward)"
+    return rows_of(owner, name, rows, ("arm or pull", "cost", "reward"))
+
+
+def rows_of(owner: str, name: str, rows: object, fields: tuple[str, ...]) -> Iterator[Any]:
+    """The rows, each of as many values as there are fields; BadParameter where they are not."""
+    allowed = f"rows of ({', '.join(fields)})"
     if not isinstance(rows, Iterable):
         raise BadParameter(owner, name, allowed, rows)
     for row in rows:
-        try:
-            one, two, three = row
-        except (TypeError, ValueError):
-            raise BadParameter(owner, name, allowed, row) from None
-        yield one, two, three
+        values = () if isinstance(row, str) or not isinstance(row, Iterable) else tuple(row)
+        if len(values) != len(fields):
+            raise BadParameter(owner, name, allowed, row)
+        yield values
 
 
 def warm_starts(state: State, rows: Iterable[Triple], key: str, source: str) -> list[c.WarmStart]:
@@ -404,7 +417,9 @@ def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
     """What the pulls of a campaign cost and earned, corrections included, in the order in which that was known."""
     told: dict[int, ArmSample] = {}
     for entry in history:
-        if entry.kind in ("told", "rewarded", "amended") and entry.pull is not None and entry.reward is not None:
+        if entry.pull is None or entry.reward is None or (entry.kind == "amended" and entry.pull not in told):
+            continue  # what stands in for an awaited reward is no sample
+        if entry.kind in ("told", "rewarded", "amended"):
             cost = entry.more["instead"]["cost"] if entry.cost is None else entry.cost
             told[entry.pull] = str(entry.arm), float(cost), float(entry.reward)
     return list(told.values())

@@ -9,7 +9,7 @@ import inspect
 import logging
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -105,13 +105,14 @@ class WaitQueue:
     """Those who wait for a pull, in the order in which they came, threads and tasks of asyncio alike.
 
     If each of fifty workers asked after every tell, forty-nine would be refused. So the first asks alone, when
-    something may have changed; when it leaves with its pull, the next one becomes first, and asks at once.
+    something may have changed; when it leaves with its pull, the next one becomes first, and asks at once. Calls that
+    can cost another amount stand in another line: where one does not fit, a smaller one may.
     """
 
     def __init__(self, notifier: "Notifier") -> None:
         self._notifier = notifier
         self._lock = threading.Lock()
-        self._line: deque[Future[None]] = deque()  # the first is done: it is that one's turn
+        self._lines: defaultdict[str, deque[Future[None]]] = defaultdict(deque)  # the first is done: it is its turn
 
     def ask(self, command: e.Ask, timeout: float | None, store: float | None = None) -> Steps[Pull | None]:
         """Ask until there is an answer: at once if nobody waits, else when those who came before have theirs.
@@ -132,13 +133,14 @@ class WaitQueue:
                 raise refusal
             return seconds
 
-        if command.key is not None or not self._line:
+        name = repr(command.most)
+        if command.key is not None or name not in self._lines:
             try:
                 pull: Pull | None = yield attempt()
                 return pull
             except NotNow as error:
                 refusal = error
-        turn, pause = self._join(), SHORTEST
+        turn, pause = self._join(name), SHORTEST
         try:
             while not turn.done():
                 yield WaitFor(turn, left())
@@ -155,7 +157,7 @@ class WaitQueue:
                     self._notifier.forget(change)
                 pause = SHORTEST if change.done() else min(LONGEST, 2 * pause)
         finally:
-            self._leave(turn)
+            self._leave(name, turn)
 
     def ask_within(self, command: e.Ask, seconds: float, timeout: float | None) -> Steps[Pull | None]:
         """The same for so long at most; then the fallback is named, if one was agreed and can be.
@@ -171,23 +173,27 @@ class WaitQueue:
         pull: Pull | None = yield WithTimeout(command._replace(or_fallback=True), store)
         return pull
 
-    def _join(self) -> Future[None]:
+    def _join(self, name: str) -> Future[None]:
         """A place in the line: done when it is one's turn."""
         turn: Future[None] = Future()
         with self._lock:
-            self._line.append(turn)
-            if turn is self._line[0]:
+            line = self._lines[name]
+            line.append(turn)
+            if turn is line[0]:
                 turn.set_result(None)
         return turn
 
-    def _leave(self, turn: Future[None]) -> None:
+    def _leave(self, name: str, turn: Future[None]) -> None:
         with self._lock:
-            self._line.remove(turn)
-            if self._line and not self._line[0].done():
-                self._line[0].set_result(None)
+            line = self._lines[name]
+            line.remove(turn)
+            if not line:
+                del self._lines[name]
+            elif not line[0].done():
+                line[0].set_result(None)
 
     def __len__(self) -> int:
-        return len(self._line)
+        return sum(map(len, [*self._lines.values()]))
 
 
 class Notifier:

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -139,7 +140,7 @@ def key_and_value(text: str) -> tuple[str, object]:
 
 def name_of(pull: str) -> int | str:
     """A pull's number, or the key of its ask."""
-    return int(pull) if pull.removeprefix("-").isdecimal() else pull
+    return int(pull) if re.fullmatch("-?[0-9]{1,20}", pull) else pull
 
 
 def json_of(text: str) -> object:
@@ -352,6 +353,8 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
             continue
         try:
             said = object_of(line, "pull", "cost")
+            if "reward" not in said and len(said) > 2:
+                raise ValueError(f"without a reward it may have pull and cost alone; got {', '.join(said)}")
             reward = float(said["reward"]) if isinstance(said.get("reward"), Decimal) else said.get("reward")
             show(campaign.tell(said["pull"], said["cost"], reward))
         except (OutlayError, ValueError) as error:
@@ -375,26 +378,26 @@ def reward(campaign: "Campaign", pull: str, value: float) -> None:
 
 @click.command(cls=Numbered, epilog=example('outlay campaign cancel 17 --reason "the job was dropped"'))
 @changing
-@click.argument("pull", type=int)
+@click.argument("pull", type=name_of)
 @click.option("--reason", default="", help="A note for the ledger.")
-def cancel(campaign: "Campaign", pull: int, reason: str) -> None:
+def cancel(campaign: "Campaign", pull: int | str, reason: str) -> None:
     """Say that PULL was never made: nothing is charged and nothing learned."""
     campaign.cancel(pull, reason)
 
 
 @click.command(cls=Numbered, epilog=example("outlay campaign charge 17"))
 @changing
-@click.argument("pull", type=int)
-def charge(campaign: "Campaign", pull: int) -> None:
+@click.argument("pull", type=name_of)
+def charge(campaign: "Campaign", pull: int | str) -> None:
     """Give PULL up, and charge what was set aside for it until it is told after all."""
     campaign.charge(pull)
 
 
 @click.command(cls=Numbered, epilog=example("outlay campaign extend 17 --ttl 7200"))
 @changing
-@click.argument("pull", type=int)
+@click.argument("pull", type=name_of)
 @click.option("--ttl", type=seconds, required=True, metavar="TIME", help="How long the pull may take, from now.")
-def extend(campaign: "Campaign", pull: int, ttl: float | str) -> None:
+def extend(campaign: "Campaign", pull: int | str, ttl: float | str) -> None:
     """Give PULL, which is under way, more time."""
     campaign.extend(pull, ttl)
 
@@ -403,11 +406,11 @@ def extend(campaign: "Campaign", pull: int, ttl: float | str) -> None:
     cls=Numbered, epilog=example('outlay campaign amend 17 --cost 0.0040 --reward 1 --reason "the invoice says so"')
 )
 @changing
-@click.argument("pull", type=int)
+@click.argument("pull", type=name_of)
 @click.option("--cost", type=amount, help="What the pull cost; as it was told if not given.")
 @click.option("--reward", type=float, help="What it earned; as it was told if not given.")
 @click.option("--reason", default="", help="A note for the ledger.")
-def amend(campaign: "Campaign", pull: int, cost: Decimal | None, reward: float | None, reason: str) -> None:
+def amend(campaign: "Campaign", pull: int | str, cost: Decimal | None, reward: float | None, reason: str) -> None:
     """Correct what was told about PULL, on the record."""
     campaign.amend(pull, cost, reward, reason)
 

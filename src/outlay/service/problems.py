@@ -65,7 +65,7 @@ def problem_of(error: BaseException) -> ProblemDetails:
         case errors.NothingTold():
             return problem("nothing_told", str(error), arms=list(error.arms))
         case errors.OverBudget():
-            return problem("over_budget", str(error), most=error.most, left=error.left)
+            return problem("over_budget", str(error), error.retry_after, most=error.most, left=error.left)
         case errors.CampaignConflict():
             return problem("conflict", str(error))
         case errors.QueueFull():

@@ -99,21 +99,21 @@ async def one_pull(request: ApiRequest) -> PullStatus:
 @table.route("POST", PULL + "/cancel", "tell")
 async def cancel(request: ApiRequest, reason: str = "") -> PullStatus:
     """Say that a pull was never made: nothing is charged and nothing learned."""
-    await request.campaign.acancel(_number(request), reason)
+    await request.campaign.acancel(_name(request), reason)
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/charge", "tell")
 async def charge(request: ApiRequest) -> PullStatus:
     """Give a pull up and charge what was reserved for it, until it is told after all."""
-    await request.campaign.acharge(_number(request))
+    await request.campaign.acharge(_name(request))
     return await _pull(request)
 
 
 @table.route("POST", PULL + "/extend", "tell")
 async def extend(request: ApiRequest, ttl: float | str) -> PullStatus:
     """Let a pull expire this many seconds from now."""
-    await request.campaign.aextend(_number(request), ttl)
+    await request.campaign.aextend(_name(request), ttl)
     return await _pull(request)
 
 
@@ -122,7 +122,7 @@ async def amend(
     request: ApiRequest, cost: s.Money | None = None, reward: float | None = None, reason: str = ""
 ) -> Receipt:
     """Correct what was told: the cost, the reward or both; the ledger keeps both values."""
-    return await request.campaign.aamend(_number(request), cost, reward, reason)
+    return await request.campaign.aamend(_name(request), cost, reward, reason)
 
 
 @table.route("GET", CAMPAIGN + "/tags", "read")
@@ -337,15 +337,25 @@ async def _arm(request: ApiRequest, name: str) -> s.ArmAnswer:
 
 
 async def _pull(request: ApiRequest) -> PullStatus:
-    number = _number(request)
-    for pull in await request.campaign.apulls(after=number - 1, limit=1):
-        if pull.id == number:
-            return pull
-    raise Refused("no_pull")
-
-
-def _number(request: ApiRequest) -> int:
-    text = request.path_params["pull"]
-    if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+    name = _name(request)
+    if isinstance(name, int):
+        found = await request.campaign.apulls(after=name - 1, limit=1)
+        wanted = [pull for pull in found if pull.id == name]
+    else:
+        found = await request.campaign.apulls(key=name)
+        wanted = [pull for pull in found if pull.key == name]
+    if not wanted:
         raise Refused("no_pull")
-    return int(text)
+    return wanted[0]
+
+
+def _name(request: ApiRequest) -> int | str:
+    """The number of the pull in the path, or its key."""
+    text: str = request.path_params["pull"]
+    if re.fullmatch(r"[0-9]+", text):
+        return int(text) if re.fullmatch(r"[1-9][0-9]{0,17}", text) else _no_pull()
+    return text
+
+
+def _no_pull() -> int:
+    raise Refused("no_pull")

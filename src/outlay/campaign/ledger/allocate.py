@@ -75,22 +75,33 @@ def _why_no_arm(state: State, most: e.Ceiling | None, now: int) -> NotNow | Noth
         first = "first pulls of every arm whose cost is not known"
         untold = " or untold" if state.unreported else ""
         return _retry_later(state, now, f"{first} are under way{untold}, and first_pulls is {state.terms.first_pulls}")
-    if most is not None and state.terms.mode == "hard":
-        least, left = _least(state, most), max(0, state.budget - state.counted)
-        if least > left and (left or affordable(state)):
-            return OverBudget(state.unit.amount(least), state.unit.amount(left))
+    too_dear = None if most is None else _too_dear(state, most, now)
+    if too_dear is not None and state.budget > state.counted:
+        return too_dear
     if len(state.pending) > state.carried:
         return _retry_later(state, now, "what is left of the budget is set aside for pulls under way")
     if waiting := [state.arms[i].name for i in sorted(throttled) if state.arms[i].enabled]:
         return NothingTold(waiting)
     if affordable(state) and state.fallback is None:
         return _retry_later(state, now, "only disabled arms fit what is left of the budget")
-    return None
+    if most is None:
+        return None
+    return too_dear if admissible(state) else _why_no_arm(state, None, now)  # smaller calls may fit
 
 
-def retry_next_window(state: State, now: int) -> NotNow | None:
-    """When to ask again where a campaign has ended for this window alone; None where it has ended."""
-    if state.window_end is None or state.archived or state.ended != "exhausted":
+def _too_dear(state: State, most: e.Ceiling, now: int) -> OverBudget | None:
+    """What to raise for a call that can cost more than is left, also when nothing is under way any more."""
+    least, left = _least(state, most), max(0, state.budget - state.counted)
+    if least <= left or state.terms.mode != "hard":
+        return None
+    next_window = None if least > state.budget else retry_next_window(state, now, ended=True)
+    retry_after = None if next_window is None else next_window.retry_after
+    return OverBudget(state.unit.amount(least), state.unit.amount(left), retry_after)
+
+
+def retry_next_window(state: State, now: int, ended: bool = False) -> NotNow | None:
+    """When to ask again where a campaign has `ended` for this window alone; None where it has ended."""
+    if state.window_end is None or state.archived or not (ended or state.ended == "exhausted"):
         return None
     reason = f"budget or requests of this {state.terms.window} are used up in campaign {state.name!r}"
     return NotNow(reason, max(MIN_RETRY_SECONDS, (state.window_end - now) / MICROS))

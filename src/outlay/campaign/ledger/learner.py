@@ -56,13 +56,14 @@ Kept = tuple[Memory, NDArray[np.int64], NDArray[np.float64]]  # memory, pulls an
 class InFlight(NamedTuple):
     """Pulls of an arm of which nothing is learned yet: open ones, and paid ones whose reward is awaited.
 
-    Of an arm without a sample, also those whose reward never came: these are taken to have earned nothing.
+    Of an arm without any sample, those that were paid are taken to have earned nothing until one has a reward: an arm
+    whose rewards never come is not tried for ever.
     """
 
     open: int
     awaited: int = 0
-    missing: int = 0
-    cost: float | None = None  # the mean of what the arm's pulls cost, where none of them is a sample yet
+    untold: int = 0
+    cost: float | None = None  # of one that is untold, on average
 
 
 UnderWay = Mapping[int, InFlight]  # from an arm to its pulls under way, if there are any
@@ -244,7 +245,7 @@ class Learner:
         memory, pulls = copied(self.memory), self.pulls.copy()
         for arm, expected in self._expected(under_way).items():
             flying = under_way[arm]
-            for count, sample in ((flying.open + flying.awaited, expected), (flying.missing, (expected[0], 0.0))):
+            for count, sample in ((flying.open + flying.awaited, expected), (flying.untold, (expected[0], 0.0))):
                 if self._adds and count:
                     cast("CampaignMemory", memory).add_expected(arm, count, *sample)
                 else:

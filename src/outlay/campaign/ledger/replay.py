@@ -160,7 +160,8 @@ def _difference(event: e.AnyEvent, wanted: e.AnyEvent | None) -> str | None:
     if isinstance(event, e.Asked) and isinstance(wanted, e.Asked):
         policy = f"{wanted.policy.rpartition('@')[0]}@{_version(event)}"
         wanted = msgspec.structs.replace(wanted, policy=policy, propensity=event.propensity)
-    if isinstance(event, e.Expired | e.Rewarded) and isinstance(wanted, e.Expired | e.Rewarded):
+    if isinstance(wanted, e.Expired) or (isinstance(wanted, e.Rewarded) and wanted.missing):
+        assert isinstance(event, e.Expired | e.Rewarded)  # noqa: S101 (it is of the same type)
         wanted = msgspec.structs.replace(wanted, unlearned=event.unlearned)
     for field in event.__struct_fields__:
         got, want = getattr(event, field), getattr(wanted, field)

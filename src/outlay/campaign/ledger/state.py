@@ -228,10 +228,10 @@ class State:
     def note_under_way(self, index: int) -> None:
         """Count the pulls of an arm that its policy has learned nothing of, and is to count as made."""
         arm = self.arms[index]
-        missing = 0 if arm.samples else arm.pulls - arm.rewarded - arm.awaited
-        if arm.in_flight or arm.awaited or missing:
-            paid = None if arm.samples or not arm.pulls else self.unit.amount(arm.spent) / arm.pulls
-            self.under_way[index] = InFlight(arm.in_flight, arm.awaited, missing, paid)
+        awaited, untold = (arm.awaited, 0) if arm.samples else (0, arm.pulls - arm.rewarded)
+        if arm.in_flight or awaited or untold:
+            cost = self.unit.amount(arm.spent) / arm.pulls if untold else None
+            self.under_way[index] = InFlight(arm.in_flight, awaited, untold, cost)
         else:
             self.under_way.pop(index, None)
 

@@ -406,11 +406,9 @@ def load_pulls_for(connection: Connection, number: int, state: State, commands: 
     numbers, keys = set[int](), set[str]()
     for command in commands:
         if isinstance(command, e.Tell | e.Reward | e.Cancel | e.Charge | e.Extend | e.Amend):
-            if state.pull_named(command.pull) is not None:
-                continue
             if isinstance(command.pull, int):
-                numbers.add(command.pull)
-            else:
+                numbers |= {command.pull} - state.pulls.keys()
+            elif command.pull not in state.keys:  # the key of one of many, which stands for it, may be at hand
                 keys.update(e.spellings(command.pull))
         elif isinstance(command, e.Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)
