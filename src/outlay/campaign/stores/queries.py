@@ -406,15 +406,19 @@ def load_pulls_for(connection: Connection, number: int, state: State, commands: 
     numbers, keys = set[int](), set[str]()
     for command in commands:
         if isinstance(command, e.Tell | e.Reward | e.Cancel | e.Charge | e.Extend | e.Amend):
-            if isinstance(command.pull, int):
-                numbers |= {command.pull} - state.pulls.keys()
-            elif command.pull not in state.keys:  # the key of one of many, which stands for it, may be at hand
-                keys.update(e.spellings(command.pull))
+            if isinstance(command.pull, str):
+                if command.pull not in state.keys:  # the key of one of many, which stands for it, may be at hand
+                    keys.update(e.spellings(command.pull))
+            elif command.pull not in state.pulls:
+                numbers.add(command.pull)
         elif isinstance(command, e.Ask) and command.key is not None and command.key not in state.keys:
             keys.add(command.key)
-    found = [schema.pull.c.number.in_(sorted(numbers))] * bool(numbers)
-    found += [schema.pull.c.key.in_(sorted(keys))] * bool(keys)
-    for condition in found:
+    conditions = []
+    if numbers:
+        conditions.append(schema.pull.c.number.in_(sorted(numbers)))
+    if keys:
+        conditions.append(schema.pull.c.key.in_(sorted(keys)))
+    for condition in conditions:
         for pull in pulls(connection, number, condition):
             state.cache_pull(pull)
 
