@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from outlay import Campaign
 from outlay.campaign import verify
 
-READ_ONLY_NAMES = {"name", "arms", "budget", "policy"}
+READ_ONLY_NAMES = {"name", "arms", "budget", "policy", "pool"}
 NO_VERBS = {"open", "on"}  # one opens a campaign, the other calls back from a thread
 
 

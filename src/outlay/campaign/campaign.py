@@ -32,7 +32,7 @@ from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.waiting import WithTimeout, log
 from outlay.checks import real, whole, word
-from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
+from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
 from outlay.sansio import Steps, as_async, sync
 from outlay.text import in_currency
@@ -83,6 +83,7 @@ class Campaign:
         missing_reward: what counts as the reward that did not come by then; "unknown" for nothing: the pull is paid
             for, and nothing is learned from it. A reward that comes later still takes its place.
         currency: in which costs are, such as "USD": shown wherever money is.
+        pool: another campaign of the store, with a hard cap on the sum of all campaigns that have it as their pool.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:
@@ -120,10 +121,12 @@ class Campaign:
         reward_within: float | str | None = DEFAULT.reward_within,
         missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward,
         currency: str | None = DEFAULT.currency,
+        pool: str | None = DEFAULT.pool,
     ) -> None:
         terms = Settings(
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback, reward_within, missing_reward, currency),
+            pool,
         )
         given = settings.chosen(policy)
         opening = settings.agreed(arms, budget, given, name, terms, requests, costs)
@@ -131,10 +134,26 @@ class Campaign:
         self._log_rounded("Campaign", budget, opening.budget)
 
     @classmethod
-    def open(cls, store: str, name: str = "default", policy: settings.PolicyGiven = None) -> Self:
-        """Open an existing campaign; a policy that is not built in must be passed again."""
+    def open(
+        cls, store: str, name: str = "default", policy: settings.PolicyGiven = None, *, like: str | None = None
+    ) -> Self:
+        """Open an existing campaign; a policy that is not built in must be passed again.
+
+        Where there is none of this name, one is made on the terms that the campaign `like` has now, if that is given.
+        """
         self = cls.__new__(cls)
-        self._start(store, label("Campaign", "name", name), None, settings.chosen(policy))
+        named, given = label("Campaign", "name", name), settings.chosen(policy)
+        try:
+            self._start(store, named, None, given)
+        except NoCampaign:
+            if like is None:
+                raise
+            model = cls.open(store, like, policy)
+            try:
+                opening = settings.like(model._ledger.state(), named)
+            finally:
+                model.disconnect()
+            self._start(store, named, opening, given, agreed=False)
         return self
 
     @sync
@@ -534,6 +553,11 @@ class Campaign:
         return state.unit.amount(state.budget)
 
     @property
+    def pool(self) -> str | None:
+        """The campaign that is its pool, if it has one."""
+        return self._state.terms.pool
+
+    @property
     def policy(self) -> Policy | None:
         """The policy that chooses; None if it is not built in and was not passed when the campaign was opened."""
         return self._policy
@@ -620,11 +644,15 @@ class Campaign:
             budget = state.unit.amount(state.budget)
             log(logging.INFO, self.name, "reopened, with a budget of %g%s", budget, served)
 
-    def _start(self, store: str | None, name: str, opening: c.Open | None, given: Policy | None) -> None:
+    def _start(
+        self, store: str | None, name: str, opening: c.Open | None, given: Policy | None, agreed: bool = True
+    ) -> None:
         """Open the ledger, and see that it is the one that was meant."""
         self._notifier = waiting.notifier_of(store, name)
         self._queue = waiting.WaitQueue(self._notifier)
         if store is None and opening is not None:
+            if opening.terms.pool is not None:
+                raise BadParameter("Campaign", "pool", "given with a store, which has both", opening.terms.pool)
             self._ledger: Store = MemoryLedger(opening, given)
         else:
             from outlay.campaign.stores.transaction import SqlLedger
@@ -635,7 +663,7 @@ class Campaign:
         try:
             state = self._state = self._ledger.state()
             self._policy = stored_policy(state.terms) if given is None else given
-            if opening is not None:
+            if opening is not None and agreed:
                 settings.check_same(state, opening, any_policy=given is None)
             elif given is not None:
                 settings.check_same_policy(state.opened, given)

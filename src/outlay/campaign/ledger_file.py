@@ -42,9 +42,9 @@ def campaigns(store: str, archived: bool = False) -> list[Status]:
     if not isinstance(archived, bool):
         raise BadParameter("campaigns", "archived", "True or False", archived)
     with reading(store, "campaigns") as connection:
-        states = [queries.state_of(connection, name) for name in queries.names(connection)]
+        states = [queries.state_of(connection, name) for name in queries.names(connection, archived)]
     now = int(time.time() * MICROS)
-    return [status_of(as_of(state, now)) for state in states if state is not None and state.archived == archived]
+    return [status_of(as_of(state, now)) for state in states if state is not None]
 
 
 def export_ledger(store: str, path: str | Path | BinaryIO, name: str = "default") -> int:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args
 
+import msgspec
 import numpy as np
 
 from outlay import __version__, policies
@@ -76,6 +77,15 @@ def agreed(
     return opening
 
 
+def like(model: State, name: str) -> c.Open:
+    """The command that opens a campaign on the terms that another has now, but for arms that are out of use."""
+    terms = msgspec.structs.replace(model.terms, version=__version__, format=c.FORMAT)
+    arms = tuple(arm.terms for arm in model.arms if arm.enabled or arm.name == terms.fallback)
+    opening = c.Open(name, arms, model.budget, terms, model.requests)
+    check_opening(c.Opened(*opening))
+    return opening
+
+
 def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
     """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
@@ -104,6 +114,7 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         reward_within=None if s.reward_within is None else micros(OWNER, s.reward_within, "reward_within"),
         missing_reward=_missing_reward(s),
         currency=None if s.currency is None else _currency(s.currency),
+        pool=None if s.pool is None else label(OWNER, "pool", s.pool),
         format=c.FORMAT,
     )
 

@@ -225,6 +225,7 @@ def json_of(text: str) -> object:
     help="What counts as the reward that did not come by then; `unknown` (the default) for nothing.",
 )
 @click.option("--currency", help="In which costs are, such as USD.")
+@click.option("--pool", metavar="NAME", help="The campaign with a cap on the sum of all that have it as their pool.")
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
 @click.pass_context
 def new(

@@ -16,6 +16,14 @@ MIN_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.01, 1.0  # after which to ask again
 Decided = tuple[list[e.AnyEvent], int | None]  # what follows from a command, and the reply
 
 
+class NoRoom(Exception):
+    """No arm fits what is left in the campaign's pool; `least` is what the cheapest would set aside."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(least)
+        self.least = least
+
+
 class ArmChooser(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
@@ -44,13 +52,13 @@ def ask(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> D
         if name not in state.indices:
             raise unknown_arm(state, "ask(most=…)", name)
     if state.ended:
-        return _fall_back(state, command, now)
+        return _fall_back(state, command._replace(room=None), now)
     try:
         return _name_arm(state, command, now, chooser)
-    except (NotNow, NothingTold, OverBudget) as reason:
+    except (NotNow, NothingTold, OverBudget, NoRoom) as reason:
         if state.fallback is None or not (command.or_fallback or isinstance(reason, OverBudget)):
             raise
-        return _fall_back(state, command, now)
+        return _fall_back(state, command if isinstance(reason, NoRoom) else command._replace(room=None), now)
 
 
 def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> Decided:
@@ -62,10 +70,15 @@ def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None
         if reason := _why_no_arm(state, command.most, now):
             raise reason
         return [e.Exhausted()], None
-    seq = state.seq + 1
-    arm, by_chance = choose(state, arms, seq, chooser)
-    propensity = estimated_propensity(state, arm, arms, seq) if by_chance and chooser is None else None
-    return [_asked(state, command, now, arm, reservation(state, state.arms[arm], command.most), propensity)], seq
+    seq, fit = state.seq + 1, with_room(state, arms, command.most, command.room)
+    if not fit:
+        raise NoRoom(min(reservation(state, state.arms[i], command.most, command.room) for i in arms))
+    arm, by_chance = choose(state, fit, seq, chooser)
+    propensity = estimated_propensity(state, arm, fit, seq) if by_chance and chooser is None else None
+    reserved, alone = (reservation(state, state.arms[arm], command.most, room) for room in (command.room, None))
+    if len(fit) == len(arms) and reserved == alone:  # the pool had no say in it
+        command = command._replace(room=None)
+    return [_asked(state, command, now, arm, reserved, propensity)], seq
 
 
 def _why_no_arm(state: State, most: e.Ceiling | None, now: int) -> NotNow | NothingTold | OverBudget | None:
@@ -134,7 +147,7 @@ def learner_of(state: State) -> Learner:
 def admissible(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
     """The arms that may be named: enabled, not held back and, in hard mode, affordable at their maximum cost.
 
-    `most` is what the call costs at most, where its asker says so.
+    `most` is what the call costs at most, where its asker says so. A pool may leave room for fewer of them.
     """
     waiting = throttled_arms(state, most)
     if not state.disabled and not waiting:
@@ -168,6 +181,11 @@ def affordable(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
     return fit if len(fit) < len(state.arms) else range(len(fit))
 
 
+def with_room(state: State, arms: Sequence[int], most: e.Ceiling | None, room: int | None) -> Sequence[int]:
+    """Those of the arms that fit what is left in the pool, if there is one."""
+    return arms if room is None else [i for i in arms if reservation(state, state.arms[i], most, room) <= room]
+
+
 def _least(state: State, most: e.Ceiling) -> int:
     """The least that would be set aside for a call, among the arms that may be pulled."""
     return min((reservation(state, arm, most) for arm in state.arms if arm.enabled), default=0)
@@ -179,7 +197,7 @@ def _ceiling(arm: Arm, most: e.Ceiling | None) -> int | None:
     return asked if arm.max_cost is None or (asked is not None and asked < arm.max_cost) else arm.max_cost
 
 
-def reservation(state: State, arm: Arm, most: e.Ceiling | None = None) -> int:
+def reservation(state: State, arm: Arm, most: e.Ceiling | None = None, room: int | None = None) -> int:
     """What to set aside for a pull: the agreed maximum, else an estimate, else what was agreed for an unknown arm.
 
     The estimate is the largest of the T costs told so far times 1 + 1/T: unbiased for the maximum of uniform costs.
@@ -193,7 +211,7 @@ def reservation(state: State, arm: Arm, most: e.Ceiling | None = None) -> int:
     if state.terms.reservation is not None:
         return state.terms.reservation
     if state.terms.mode == "hard":
-        return max(1, state.left)
+        return max(1, state.left if room is None else min(state.left, room))
     return state.max_cost_seen
 
 
@@ -240,6 +258,7 @@ def _asked(
         command.metadata,
         fallback,
         command.most,
+        command.room,
     )
 
 

@@ -4,7 +4,7 @@ Each rule reads the state and returns the events that follow with the reply, or 
 happened.
 """
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
@@ -23,6 +23,9 @@ from outlay.campaign.ledger.validation import (
 from outlay.campaign.ledger.windows import bounds, renewal
 from outlay.errors import BadParameter, CampaignConflict, UnknownPull
 from outlay.policies.protocol import Policy
+
+if TYPE_CHECKING:
+    from outlay.campaign.ledger.pool import Pool
 
 MOST_SPENT = 2**62  # units a campaign can have spent: what a database's whole numbers hold
 
@@ -97,14 +100,17 @@ def decide(state: State | None, command: e.Command, now: int, chooser: ArmChoose
 
 
 def step(
-    state: State | None, command: e.Command, now: int, policy: Policy | None = None
+    state: State | None, command: e.Command, now: int, policy: Policy | None = None, pool: "Pool | None" = None
 ) -> tuple[State, list[e.Record], int | None]:
     """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event.
 
-    An ask that finds the budget spent asks once more, where there is an arm to fall back on.
+    An ask that finds the budget spent asks once more, where there is an arm to fall back on. What happens in a campaign
+    with a `pool` happens there first, and may be refused there.
     """
     now = now if state is None else max(now, state.at)
     events, reply = decide(state, command, now)
+    if pool is not None and state is not None:
+        pool.follow(state, events, now)
     records = []
     for event in events:
         seq, before = (1, e.NOTHING) if state is None else (state.seq + 1, state.head)
@@ -112,7 +118,7 @@ def step(
         records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
     if isinstance(command, e.Ask) and reply is None and records and state.fallback is not None:
-        state, more, reply = step(state, command, now, policy)
+        state, more, reply = step(state, command, now, policy, pool)
         records += more
     return state, records, reply
 

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     reward_within: float | str | None = None
     missing_reward: float | Literal["unknown"] = "unknown"
     currency: str | None = None
+    pool: str | None = None
 
 
 DEFAULT = Settings()
@@ -82,6 +83,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     reward_within: int | None = None  # microseconds that the reward of a pull whose cost was told may take
     missing_reward: float | None = None  # what one counts as that did not come; None where nothing is known of it
     currency: str | None = None  # in which amounts are shown; no rule reads it
+    pool: str | None = None  # the campaign in which all that is set aside and spent counts as well
     format: int = 1  # FORMAT, as it was when the campaign was opened
 
 
@@ -109,6 +111,7 @@ class Asked(Event, frozen=True):
     metadata: dict[str, Any] | None = None  # the user's, for whoever reads the ledger; no rule reads it
     fallback: bool = False  # outside the budget, which is spent or has no room now
     most: Ceiling | None = None  # what the call could cost at most, as its asker said
+    room: int | None = None  # what was left in the pool, where that had a say in this
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -330,6 +333,7 @@ class Ask(NamedTuple):
     metadata: dict[str, Any] | None = None
     most: Ceiling | None = None
     or_fallback: bool = False  # where no arm can be named now, name the fallback at once
+    room: int | None = None  # what may be set aside, where that is bounded by a pool
 
 
 class Tell(NamedTuple):
@@ -457,6 +461,9 @@ Command = (
     Open | Ask | Tell | Reward | Cancel | Charge | Extend | Amend | SetBudget | SetRequests | Expect | AddArm
     | DisableArm | EnableArm | WarmStart | Pause | Resume | Close | Archive | Restore | Explain | ExpirePulls
 )  # fmt: skip
+
+
+ABOUT_A_PULL = (Tell, Reward, Cancel, Charge, Extend, Amend)
 
 
 def plain_key(key: str) -> str:

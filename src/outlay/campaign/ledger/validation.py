@@ -76,6 +76,8 @@ def check_terms(terms: e.Terms) -> None:
         real(OWNER, "missing_reward", t.missing_reward, at_least=-MOST_REWARD, at_most=MOST_REWARD)
     if t.currency is not None:
         label(OWNER, "currency", t.currency)
+    if t.pool is not None:
+        label(OWNER, "pool", t.pool)
     _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
     _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
     _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
@@ -125,6 +127,7 @@ def check_event(event: e.AnyEvent) -> None:
         _check_notes(event)
         for most in event.most.values() if isinstance(event.most, dict) else [event.most]:
             _check_range("Asked", "most in units", most, 0, MOST)
+        _check_range("Asked", "room in units", event.room, -(2**63), 2**63)
     _check_range(type(event).__name__, "cost in units", getattr(event, "cost", None), -MOST, MOST)
 
 

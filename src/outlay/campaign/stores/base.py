@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from outlay.campaign.ledger.allocate import retry_next_window
+import msgspec
+
+from outlay.campaign.ledger.allocate import NoRoom, retry_next_window
 from outlay.campaign.ledger.decide import is_due, step
 from outlay.campaign.ledger.events import Amend, Ask, Command, ExpirePulls, Explain, Record, Reward, Tell
+from outlay.campaign.ledger.pool import Pool
 from outlay.campaign.ledger.state import State
 from outlay.campaign.reasons import explanation_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, pull_of, receipt_of
@@ -72,49 +75,89 @@ class Done(NamedTuple):
 
 
 def run(
-    state: State | None, commands: Sequence[Command], now: int, policy: Policy | None = None, until: float = math.inf
+    state: State | None,
+    commands: Sequence[Command],
+    now: int,
+    policy: Policy | None = None,
+    until: float = math.inf,
+    pool: Pool | None = None,
 ) -> Done:
     """Decide each command in turn. What is overdue expires first; a command that is refused writes nothing.
 
-    When the steady clock has passed `until`, the rest is left for another batch; one command is always taken.
+    When the steady clock has passed `until`, the rest is left for another batch; one command is always taken. Where
+    the campaign has a `pool`, the caller has what happened in it written as well.
     """
     records: list[Record] = []
     replies: list[Reply] = []
     for command in commands:
+        if pool is not None:
+            pool.expire(now)
         if state is not None and is_due(state, now):
-            state, more, _ = step(state, ExpirePulls(), now)
+            state, more, _ = step(state, ExpirePulls(), now, None, pool)
             records += more
-        before = _mark(state)
+        if pool is not None and isinstance(command, Ask):
+            command = command._replace(room=pool.room)
+        before = _mark(state, pool)
         try:
-            state, more, reply = step(state, command, now, policy)
+            state, more, reply = _step(state, command, now, policy, pool)
+        except _NoneNamed as none:
+            replies.append(none.reply)
         except PullOver as over:
             over.pull = pull_of(state, over.id) if state else None
             replies.append(over)
         except Exception as error:  # whatever it was, a user's policy included, belongs to who asked
-            if _mark(state) != before:
+            if _mark(state, pool) != before:
                 raise  # it came in the middle of a change: the store must fold its events anew
             replies.append(error)
         else:
             records += more
-            replies.append(_shown(state, command, reply, now))
+            replies.append(_shown(state, command, reply, now, pool))
         if time.monotonic() > until:
             break
     return Done(state, records, replies)
 
 
-def _mark(state: State | None) -> tuple[int, ...]:
+class _NoneNamed(Exception):
+    """The pool has no room for an ask, and this is the reply to it."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply)
+        self.reply = reply
+
+
+def _step(
+    state: State | None, command: Command, now: int, policy: Policy | None, pool: Pool | None
+) -> tuple[State, list[Record], int | None]:
+    """As `step`; where the pool has no room, the fallback is named if waiting will not help, or was ruled out."""
+    try:
+        return step(state, command, now, policy, pool)
+    except NoRoom as full:
+        assert state is not None and pool is not None and isinstance(command, Ask)  # noqa: S101, PT018 (who else asks?)
+        reply, soon = pool.refusal(command, full.least, now)
+        if soon or state.fallback is None:
+            raise _NoneNamed(reply) from full
+        return step(state, command._replace(or_fallback=True, room=pool.room), now, policy, pool)
+
+
+def _mark(state: State | None, pool: Pool | None = None) -> tuple[int, ...]:
     """What no command leaves as it was that has changed anything."""
-    return () if state is None else (state.seq, state.spent, state.reserved, len(state.pending), state.budget)
+    if state is None:
+        return ()
+    marks = (state.seq, state.spent, state.reserved, len(state.pending), state.budget)
+    return marks if pool is None else (*marks, *_mark(pool.state))
 
 
-def _shown(state: State, command: Command, reply: int | None, now: int) -> Reply:
+def _shown(state: State, command: Command, reply: int | None, now: int, pool: Pool | None = None) -> Reply:
     """What `decide` replied, as its user sees it; `now` matters to an ask that gets no pull."""
     if isinstance(command, Ask):
         return retry_next_window(state, now) if reply is None else pull_of(state, reply)
     if isinstance(command, Tell | Reward | Amend):
         pull = state.pull_named(command.pull)
         assert pull is not None  # noqa: S101 (it was found)
-        return receipt_of(state, pull, bool(reply), getattr(command, "rounded", False))
+        receipt = receipt_of(state, pull, bool(reply), getattr(command, "rounded", False))
+        if pool is not None and (there := pool.pull(pull.number)) and there.overrun:
+            return msgspec.structs.replace(receipt, overrun=True)
+        return receipt
     if isinstance(command, Explain):
         return explanation_of(state, reply)
     return reply

@@ -379,10 +379,11 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
         yield _record(connection, *row)
 
 
-def names(connection: Connection) -> list[str]:
-    """The names of all campaigns, in order."""
-    column = schema.campaign.c.name
-    return list(connection.execute(sa.select(column).order_by(column)).scalars())
+def names(connection: Connection, archived: bool | None = None) -> list[str]:
+    """The names of all campaigns, or of those that are archived or are not, in order."""
+    column, wanted = schema.campaign.c.name, schema.campaign.c.archived
+    query = sa.select(column) if archived is None else sa.select(column).where(wanted.is_(archived))
+    return list(connection.execute(query.order_by(column)).scalars())
 
 
 def transaction_of(connection: Connection, number: int, seq: int) -> str | None:
@@ -405,7 +406,7 @@ def load_pulls_for(connection: Connection, number: int, state: State, commands: 
     """The same for those that commands name."""
     numbers, keys = set[int](), set[str]()
     for command in commands:
-        if isinstance(command, e.Tell | e.Reward | e.Cancel | e.Charge | e.Extend | e.Amend):
+        if isinstance(command, e.ABOUT_A_PULL):
             if isinstance(command.pull, str):
                 if command.pull not in state.keys:  # the key of one of many, which stands for it, may be at hand
                     keys.update(e.spellings(command.pull))

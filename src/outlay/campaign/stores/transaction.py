@@ -22,7 +22,8 @@ from sqlalchemy.engine import Connection, Engine
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import step
-from outlay.campaign.ledger.events import Ask, Cancel, Command, Open, Record, Told
+from outlay.campaign.ledger.events import ABOUT_A_PULL, Ask, Cancel, Command, Open, Record, Told
+from outlay.campaign.ledger.pool import Pool, check_pool
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.windows import MICROS, as_of
 from outlay.campaign.records import Found, PullFilter, Reply, Status, status_of
@@ -54,6 +55,8 @@ class SqlLedger:
     ) -> None:
         self._database = open_database(store, new=opening is not None)
         self._cached = CachedLedger(name, opening, policy, clock)
+        if opening is not None and opening.terms.pool is not None:
+            self._check_pool(opening, opening.terms.pool)
         self._dropped = weakref.finalize(self, self._database.writer.drop, self._cached)
         self._dropped.atexit = False
         try:
@@ -107,6 +110,18 @@ class SqlLedger:
             if going_on is None:
                 return
             left, after = None if left is None else max(0, left - len(found)), going_on
+
+    def _check_pool(self, opening: Open, pool: str) -> None:
+        """Refuse a pool that is not there, or could not hold the cap."""
+        try:
+            with engines.read_snapshot(self._database.engine) as connection:
+                state = queries.state_of(connection, pool)
+                if state is None:
+                    raise NoCampaign(f"{engines.where(connection.engine)} has no campaign {pool!r} to be a pool")
+            check_pool(state, opening)
+        except BaseException:
+            self._database.writer.close(self._cached)
+            raise
 
     def close(self) -> None:
         """Write what waits, and close the campaign; in a forked process, do nothing."""
@@ -171,6 +186,7 @@ class Database:
         self._connection: Connection | None = None
         self._file = engines.where(engine) if engines.is_sqlite(engine) else None
         self._turns = None if self._file is None else sqlite.FileTurns(Path(self._file))
+        self._pools: dict[str, CachedLedger] = {}
         self._writer_id, self._transaction_numbers = uuid.uuid4().hex[:20], count()
         self.writer = Writer(self._group_by_campaign, self._close_campaign, engines.where(engine))
 
@@ -191,16 +207,22 @@ class Database:
         return True
 
     def _group_by_campaign(self, waiting: list[WriteRequest]) -> None:
-        """Write all requests in one transaction; where a campaign is open more than once here, in as many passes."""
+        """Write all requests in one transaction; where a campaign is open more than once here, in as many passes.
+
+        With a campaign that has a pool goes that pool, which is then another one's batch of nobody's requests.
+        """
         by_campaign: dict[CachedLedger, list[WriteRequest]] = {}
         for request in waiting:
             by_campaign.setdefault(request.campaign, []).append(request)
         passes: list[dict[str, CampaignBatch]] = []
         for cached, requests in by_campaign.items():
-            slot = next((batches for batches in passes if cached.name not in batches), None)
+            pool = None if cached.pool is None else self._pools.setdefault(cached.pool, CachedLedger(cached.pool))
+            slot = next((batches for batches in passes if _fits(cached, pool, batches)), None)
             if slot is None:
                 passes.append(slot := {})
-            slot[cached.name] = CampaignBatch(cached, requests)
+            if pool is not None:
+                slot.setdefault(pool.name, CampaignBatch(pool, []))
+            slot[cached.name] = CampaignBatch(cached, requests, None if pool is None else slot[pool.name])
         for batches in passes:
             # In the same order everywhere, so that no two processes wait for each other.
             self._commit_or_split(sorted(batches.values(), key=lambda one: (one.cached.campaign_id, one.cached.name)))
@@ -212,11 +234,11 @@ class Database:
         except BaseException as error:  # everyone in the batch must hear of it; the thread goes on
             for batch in batches:
                 batch.refuse(error)
-            each = [(batch.cached, request) for batch in batches for request in batch.requests]
+            each = [request for batch in batches for request in batch.requests]
             if len(each) > 1 and engines.blames_one_request(error):
-                for cached, request in each:
+                for request in each:
                     request.error = None
-                    self._commit_or_split([CampaignBatch(cached, [request])])
+                    self._group_by_campaign([request])
             return
         for batch in batches:
             if batch.error is None:
@@ -263,7 +285,10 @@ class Database:
                 written = []
                 seconds = MAX_SECONDS_PER_TRANSACTION / len(batches)
                 for batch, there in zip(batches, found, strict=True):
-                    batch.run_commands(self._connection, there, transaction_id, seconds)
+                    batch.catch_up(self._connection, there, transaction_id)
+                for batch in batches:
+                    batch.run_commands(self._connection, seconds)
+                for batch in batches:
                     if batch.error is None and batch.done is not None and batch.done.records:
                         batch.cached.keep_snapshot(self._connection)
                         state, records = batch.cached.known(), batch.done.records
@@ -303,11 +328,20 @@ class Database:
             self._connection = None
 
 
-class CampaignBatch:
-    """The requests for one campaign in a transaction, and their outcome."""
+def _fits(cached: "CachedLedger", pool: "CachedLedger | None", batches: dict[str, "CampaignBatch"]) -> bool:
+    """Whether what is known of a campaign and of its pool is all that a transaction changes of them."""
+    if pool is not None and pool.name in batches and batches[pool.name].cached is not pool:
+        return False
+    return cached.name not in batches
 
-    def __init__(self, cached: "CachedLedger", requests: list[WriteRequest]) -> None:
-        self.cached = cached
+
+class CampaignBatch:
+    """The requests for one campaign in a transaction, and their outcome; `pool` is the batch of its pool."""
+
+    def __init__(
+        self, cached: "CachedLedger", requests: list[WriteRequest], pool: "CampaignBatch | None" = None
+    ) -> None:
+        self.cached, self.pool = cached, pool
         # Asks after tells, so that they know more; requests that were served in part come last.
         self.requests = sorted(requests, key=lambda one: (bool(one.replies), isinstance(next(iter(one.left), 0), Ask)))
         self.cancelled = list(cached.undelivered)
@@ -315,20 +349,33 @@ class CampaignBatch:
         self.taken: list[tuple[WriteRequest, Sequence[Command]]] = []  # with what is decided of each
         self.error: BaseException | None = None
 
-    def run_commands(
-        self, connection: Connection, found: LockedCampaign | None, transaction_id: str, seconds: float
-    ) -> None:
-        """Decide the commands of those who still wait; what is wrong with this campaign only its callers hear of."""
+    def catch_up(self, connection: Connection, found: LockedCampaign | None, transaction_id: str) -> None:
+        """Have what others wrote folded in; what is wrong with this campaign only its callers hear of."""
         self.error, self.done = None, None
-        until = time.monotonic() + seconds
         try:
             self.cached.catch_up(connection, found, transaction_id)
-            self.taken = [(request, request.left) for request in self.requests]
-            commands: list[Command] = [Cancel(number, REASON_UNDELIVERED) for number in self.cancelled]
-            for _, part in self.taken:
-                commands += part
-            self.done = self.cached.run_commands(connection, commands, until)
+            self.done = Done(self.cached.state, [], [])
         except OutlayError as error:
+            self.refuse(error)
+
+    def run_commands(self, connection: Connection, seconds: float) -> None:
+        """Decide the commands of those who still wait."""
+        if self.error is None and self.pool is not None and self.pool.error is not None:
+            self.refuse(self.pool.error)
+        if self.error is not None:
+            return
+        until = time.monotonic() + seconds
+        self.taken = [(request, request.left) for request in self.requests]
+        commands: list[Command] = [Cancel(number, REASON_UNDELIVERED) for number in self.cancelled]
+        for _, part in self.taken:
+            commands += part
+        there = None if self.pool is None else self.pool.cached
+        before = 0 if there is None else there.seq
+        try:
+            self.done = self.cached.run_commands(connection, commands, until, self.pool)
+        except OutlayError as error:
+            if there is not None and there.seq != before:
+                raise StoreError(f"campaign {self.cached.name!r} and its pool differ") from error
             self.refuse(error)
 
     def answer(self) -> None:
@@ -352,8 +399,11 @@ class CampaignBatch:
 class CachedLedger:
     """The cached state of a campaign, which follows the ledger. Only the writer's thread touches it."""
 
-    def __init__(self, name: str, opening: Open | None, policy: Policy | None, clock: Clock | None) -> None:
+    def __init__(
+        self, name: str, opening: Open | None = None, policy: Policy | None = None, clock: Clock | None = None
+    ) -> None:
         self.name, self._opening, self._policy = name, opening, policy
+        self.pool = None if opening is None else opening.terms.pool  # the name of its pool, as far as that is known
         self._clock = clock or Clock()
         self.closed = False  # it was let go
         self.undelivered: list[int] = []  # pulls that nobody received, to be cancelled with the next batch
@@ -404,12 +454,27 @@ class CachedLedger:
             self._fold(connection, found.records)
         if self.seq < found.seq:
             raise StoreError(f"{engines.where(connection.engine)}: events of campaign {self.name!r} are missing")
+        self.pool = self.known().terms.pool
 
-    def run_commands(self, connection: Connection, commands: Sequence[Command], until: float) -> Done:
-        """What the commands come to, those that can be decided until then."""
+    def run_commands(
+        self, connection: Connection, commands: Sequence[Command], until: float, pool: CampaignBatch | None = None
+    ) -> Done:
+        """What the commands come to, those that can be decided until then; and in the pool, if there is one."""
         state = self.known()
+        if commands and self.pool != (None if pool is None else pool.cached.name):
+            raise StoreError(f"campaign {self.name!r} has another pool than when it was opened: open it anew")
         queries.load_pulls_for(connection, self.campaign_id, state, commands)
-        done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
+        if pool is None or pool.done is None or not commands:
+            done = run(state, commands, self._clock.now(self._server_time, state.at), None, until)
+        else:
+            theirs = Pool(pool.cached.known(), self.name)
+            named = (state.pull_named(each.pull) for each in commands if isinstance(each, ABOUT_A_PULL))
+            keys = [Cancel(theirs.key(pull.number)) for pull in named if pull is not None]
+            queries.load_pulls_for(connection, pool.cached.campaign_id, theirs.state, keys)
+            now = self._clock.now(self._server_time, max(state.at, theirs.state.at))
+            done = run(state, commands, now, None, until, theirs)
+            pool.done.records.extend(theirs.records)
+            pool.cached._news += theirs.records
         self._news += done.records
         return done
 
