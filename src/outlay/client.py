@@ -68,6 +68,7 @@ class _Base(Generic[H]):
         address: str,
         campaign: str = "default",
         *,
+        template: str | None = None,
         key: str | None = None,
         retry_for: float = 60.0,
         timeout: float = 30.0,
@@ -76,6 +77,11 @@ class _Base(Generic[H]):
         if not str(address).startswith(("http://", "https://")):
             raise BadParameter("Client", "address", "http://HOST:PORT or https://HOST", address)
         self.campaign = label("Client", "campaign", campaign)
+        self._ask_path = path_of(self.campaign, "ask")
+        if template is not None:
+            named = label("Client", "template", template)
+            self._ask_path = f"/v1/templates/{quote(named, safe='')}{self._ask_path.removeprefix('/v1')}"
+            self.campaign = f"{named}/{self.campaign}"
         self._address, self._retry_for, self._timeout = address.rstrip("/"), retry_for, timeout
         self._spool = None if spool is None else Spool(spool)
         self._down_until = 0.0
@@ -209,7 +215,8 @@ class Client(_Base[ClientPull]):
 
     Args:
         address: of the service, as http://localhost:8700.
-        campaign: its name.
+        campaign: its name; with a template, that of the tenant.
+        template: the template that the campaign is made from when it is first asked.
         key: the key to use; OUTLAY_KEY in the environment if not given.
         retry_for: seconds for which a request is tried again where the service cannot be reached.
         timeout: seconds to wait for one answer.
@@ -250,7 +257,7 @@ class Client(_Base[ClientPull]):
         pull. Give a key of your own where the work may be taken up by another process. With a number as `wait`, a
         service that does not answer has a second more; then Unreachable or StoreBusy is raised.
         """
-        path, body = path_of(self.campaign, "ask"), _asked(key, ttl, most, tags, metadata)
+        path, body = self._ask_path, _asked(key, ttl, most, tags, metadata)
         bounded = not isinstance(wait, bool)  # then the fallback is named in the end, if there is one
         within = real("ask", "wait", wait, at_least=0, at_most=LONGEST_WAIT) if bounded else math.inf if wait else 0.0
         end = time.monotonic() + min(within, math.inf if timeout is None else timeout)
@@ -279,7 +286,7 @@ class Client(_Base[ClientPull]):
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[ClientPull]]:
         """Up to `n` pulls at once; as `Campaign.ask_many`."""
-        said = yield from self._post("ask", n=n, **_asked(key, ttl, most, tags, metadata))
+        said = yield from self._send("POST", self._ask_path, {"n": n, **_asked(key, ttl, most, tags, metadata)})
         return [self._held(each) for each in said["pulls"]]
 
     @sync
@@ -678,6 +685,6 @@ def _error(problem: Json, campaign: str, key: str | None = None) -> errors.Outla
             return errors.StoreBusy(detail)
         case "store_error":
             return errors.StoreError(detail)
-        case "no_campaign":
+        case "no_campaign" | "no_template":
             return errors.NoCampaign(f"the service has no campaign {campaign!r}, or the key may not see it")
     return errors.ServiceError(code, detail)

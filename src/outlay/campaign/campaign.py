@@ -32,7 +32,7 @@ from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.waiting import WithTimeout, log
 from outlay.checks import real, whole, word
-from outlay.errors import BadParameter, CampaignConflict, NoCampaign, NotNow, PullOver, StoreBusy, StoreError
+from outlay.errors import BadParameter, CampaignConflict, NotNow, PullOver, StoreBusy, StoreError
 from outlay.policies.protocol import Policy, wants_requests
 from outlay.sansio import Steps, as_async, sync
 from outlay.text import in_currency
@@ -135,25 +135,16 @@ class Campaign:
 
     @classmethod
     def open(
-        cls, store: str, name: str = "default", policy: settings.PolicyGiven = None, *, like: str | None = None
+        cls, store: str, name: str = "default", policy: settings.PolicyGiven = None, *, like: "Campaign | None" = None
     ) -> Self:
         """Open an existing campaign; a policy that is not built in must be passed again.
 
         Where there is none of this name, one is made on the terms that the campaign `like` has now, if that is given.
         """
         self = cls.__new__(cls)
-        named, given = label("Campaign", "name", name), settings.chosen(policy)
-        try:
-            self._start(store, named, None, given)
-        except NoCampaign:
-            if like is None:
-                raise
-            model = cls.open(store, like, policy)
-            try:
-                opening = settings.like(model._ledger.state(), named)
-            finally:
-                model.disconnect()
-            self._start(store, named, opening, given, agreed=False)
+        named = label("Campaign", "name", name)
+        opening = None if like is None else settings.like(like._ledger.state(), named)
+        self._start(store, named, opening, settings.chosen(policy), agreed=like is None)
         return self
 
     @sync

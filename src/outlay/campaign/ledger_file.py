@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -41,8 +41,16 @@ def campaigns(store: str, archived: bool = False) -> list[Status]:
     """How every campaign of a store stands, by name; those that were `archived`, or the others."""
     if not isinstance(archived, bool):
         raise BadParameter("campaigns", "archived", "True or False", archived)
+    return some_campaigns(store, archived, lambda names: names)
+
+
+def some_campaigns(
+    store: str, archived: bool, wanted: Callable[[list[str]], list[str]], share: float | None = None
+) -> list[Status]:
+    """How some of them stand: those that are `wanted` of all the names, in order, and have spent such a share."""
     with reading(store, "campaigns") as connection:
-        states = [queries.state_of(connection, name) for name in queries.names(connection, archived)]
+        names = wanted(sorted(queries.names(connection, archived, share)))
+        states = [queries.state_of(connection, name) for name in names]
     now = int(time.time() * MICROS)
     return [status_of(as_of(state, now)) for state in states if state is not None]
 

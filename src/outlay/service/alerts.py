@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from outlay.campaign.records import Status
 from outlay.errors import StoreError
-from outlay.service.campaigns import OpenCampaigns
+from outlay.service.campaigns import OpenCampaigns, Wanted
 from outlay.service.schemas import digits, encode
 
 EVERY = 5.0  # seconds between two looks at the campaigns
@@ -40,7 +40,7 @@ class BudgetAlerts:
         """Look every few seconds until the service stops."""
         while self._settings.warn_at and not self._campaigns.stopping.is_set():
             try:
-                for status in await self._campaigns.all():
+                for status in await self._campaigns.some(Wanted(share=min(self._settings.warn_at))):
                     self._look(status)
             except StoreError as error:
                 _log.warning("campaigns cannot be read for their warnings: %s", error)

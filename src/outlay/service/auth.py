@@ -59,8 +59,14 @@ class Key(NamedTuple):
         return scope in self.scopes or "admin" in self.scopes
 
     def sees(self, campaign: str) -> bool:
-        """Whether it may see this campaign."""
-        return not self.campaigns or campaign in self.campaigns
+        """Whether it may see this campaign: TEMPLATE/* stands for all campaigns of a template.
+
+        >>> key = Key("1", "gateway", "", frozenset({"ask"}), frozenset({"free/*"}), 0)
+        >>> key.sees("free/jane"), key.sees("paid/jane"), key.sees("free")
+        (True, False, False)
+        """
+        template, slash, _ = campaign.partition("/")
+        return not self.campaigns or bool(self.campaigns & {campaign, f"{template}/*" if slash else campaign})
 
     def valid(self, now: int) -> bool:
         """Whether it is neither revoked nor expired at this time."""

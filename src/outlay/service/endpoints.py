@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from outlay.campaign import Campaign
 from outlay.errors import NoCampaign
 from outlay.service import auth
-from outlay.service.campaigns import OpenCampaigns
+from outlay.service.campaigns import MODEL, OpenCampaigns
 from outlay.service.problems import Refused, problem_of
 from outlay.service.schemas import AuditEntry, encode
 
@@ -46,6 +47,20 @@ class ApiRequest(Request):
         super().__init__(scope, receive, send)
         self.campaigns: OpenCampaigns = self.app.campaigns
         self.key_cache: auth.KeyCache = self.app.keys
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign in the path: of a template, that of its model or of a tenant's campaign."""
+        params = self.path_params
+        if "template" in params:
+            return f"{params['template']}/{params.get('tenant', MODEL)}"
+        return str(params.get("campaign", ""))
+
+    @property
+    def model(self) -> str | None:
+        """The campaign that one of a tenant is made like, when it is first asked."""
+        params = self.path_params
+        return f"{params['template']}/{MODEL}" if "tenant" in params else None
 
     @property
     def address(self) -> str:
@@ -113,17 +128,19 @@ class Route:
 
     async def _answer(self, request: ApiRequest, arguments: dict[str, Any], send: Send) -> None:
         """Call the handler, encode the answer."""
-        try:
-            if "campaign" in request.path_params:
-                request.campaign = await request.campaigns.campaign(request.path_params["campaign"])
-            answer = await self.handler(request, **arguments)
-        except Exception as error:
-            await self._record(request, problem_of(error).status)  # failed attempts are recorded too
-            raise
-        status = request.status or self.statuses[0]
-        await self._record(request, status)
-        response = answer if callable(answer) else Response(encode(answer), status, media_type=JSON)
-        await response(request.scope, request.receive, send)
+        async with AsyncExitStack() as stack:
+            try:
+                if request.name:
+                    like = request.model if self.scope == "ask" else None
+                    request.campaign = await stack.enter_async_context(request.campaigns.using(request.name, like))
+                answer = await self.handler(request, **arguments)
+            except Exception as error:
+                await self._record(request, problem_of(error).status)  # failed attempts are recorded too
+                raise
+            status = request.status or self.statuses[0]
+            await self._record(request, status)
+            response = answer if callable(answer) else Response(encode(answer), status, media_type=JSON)
+            await response(request.scope, request.receive, send)
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
@@ -144,7 +161,7 @@ class Route:
             given = request.headers.get(auth.CSRF, "")
             if not hmac.compare_digest(given.encode(), auth.csrf_of(request.key).encode()):
                 raise Refused("bad_origin", "a browser must send the token of its session")
-        if "campaign" in request.path_params and not request.key.sees(request.path_params["campaign"]):
+        if request.name and not request.key.sees(request.name):
             raise NoCampaign("it is another's")
         if not request.key.allows(self.scope):
             raise Refused("forbidden", f"this needs a key with the scope {self.scope!r}")
@@ -165,7 +182,7 @@ class Route:
 
     async def _record(self, request: ApiRequest, status: int) -> None:
         if self.scope == "admin" and self.method != "GET":
-            act, campaign = f"{self.method} {self.path}", request.path_params.get("campaign")
+            act, campaign = f"{self.method} {self.path}", request.name or None
             number: str = request.scope["outlay.request"]
             await request.key_cache.record(AuditEntry(datetime.now(UTC), request.key.id, act, campaign, status, number))
 

@@ -8,17 +8,19 @@ from typing import Any, get_args
 import msgspec
 
 from outlay import __version__
-from outlay.service import routes, streams
+from outlay.service import routes, streams, templates
 from outlay.service.endpoints import JSON, Route
 from outlay.service.problems import MEDIA
 from outlay.service.schemas import ProblemDetails
 
-ROUTES = (*routes.table, *streams.table)
+ROUTES = (*routes.table, *templates.table, *streams.table)
 REF = "#/components/schemas/{name}"
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"  # an amount as a string
 PATH = {
     "campaign": {"type": "string", "minLength": 1, "maxLength": 200},
     "arm": {"type": "string", "minLength": 1, "maxLength": 200},
+    "template": {"type": "string", "minLength": 1, "maxLength": 178},
+    "tenant": {"type": "string", "minLength": 1, "maxLength": 178},
     "pull": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
 }
 

@@ -21,6 +21,7 @@ KINDS = {  # by code: the status and the title
     "forbidden": (403, "The key does not allow this."),
     "bad_origin": (403, "Pages of other sites may not do this."),
     "not_found": (404, "There is nothing here."),
+    "no_template": (404, "There is no such template."),
     "no_campaign": (404, "There is no such campaign."),
     "no_pull": (404, "The campaign has no such pull."),
     "method_not_allowed": (405, "This method is not allowed here."),
@@ -47,6 +48,10 @@ class Refused(Exception):
     def __init__(self, code: str, detail: str = "", retry_after: float | None = None, allow: str = "") -> None:
         super().__init__(code, detail, retry_after, allow)
         self.code, self.detail, self.retry_after, self.allow = code, detail, retry_after, allow
+
+
+class NoTemplate(errors.NoCampaign):
+    """There is no template of this name."""
 
 
 def problem(code: str, detail: str = "", retry_after: float | None = None, **more: Any) -> ProblemDetails:
@@ -80,6 +85,8 @@ def problem_of(error: BaseException) -> ProblemDetails:
             return problem("bad_request", str(error))
         case msgspec.DecodeError() | RecursionError() | UnicodeError():
             return problem("bad_json")
+        case NoTemplate():
+            return problem("no_template")
         case errors.NoCampaign():
             return problem("no_campaign")
         case errors.StoreBusy():

@@ -15,6 +15,7 @@ from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.records import PullStatus, Receipt
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
+from outlay.service.campaigns import Wanted
 from outlay.service.endpoints import JSON, ApiRequest, RouteTable
 from outlay.service.problems import Refused, problem_of
 
@@ -181,11 +182,9 @@ async def campaigns_page(
     request: ApiRequest, after: str, limit: int, archived: bool, age: float = 0.0
 ) -> s.CampaignsPage:
     """A page of the campaigns that the key may see, at most `age` seconds old."""
-    found = await request.campaigns.all(archived, age)
-    seen = [status for status in found if request.key.sees(status.name) and status.name > after]
-    page = sorted(seen, key=lambda status: status.name)[:limit]
-    items = [s.answer(s.CampaignAnswer, status) for status in page]
-    return s.CampaignsPage(items, page[-1].name if len(seen) > len(page) else None)
+    found = await request.campaigns.some(Wanted(request.key, after, limit + 1), archived, age)
+    items = [s.answer(s.CampaignAnswer, status) for status in found[:limit]]
+    return s.CampaignsPage(items, items[-1].name if len(found) > limit else None)
 
 
 @table.route("POST", "/v1/campaigns", "admin", statuses=(201, 200))
@@ -194,7 +193,7 @@ async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignA
     terms = asdict(body)
     if isinstance(body.policy, s.PolicyGiven):
         terms["policy"] = asdict(body.policy)
-    if not request.key.sees(body.name):
+    if not (request.key.sees(body.name) and (body.pool is None or request.key.sees(body.pool))):
         raise Refused("forbidden", "the key is limited to other campaigns")
     request.path_params["campaign"] = body.name  # for the audit log
     campaign, new = await request.campaigns.new(terms)
@@ -278,7 +277,7 @@ async def ready(request: ApiRequest) -> s.Health:
 @table.route("GET", "/metrics", "read", media="text/plain")
 async def metrics(request: ApiRequest) -> Response:
     """Metrics of the service and of the campaigns that the key may see, for Prometheus."""
-    seen = [status for status in await request.campaigns.all() if request.key.sees(status.name)]
+    seen = await request.campaigns.some(Wanted(request.key))
     return Response(request.app.metrics.text(seen), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

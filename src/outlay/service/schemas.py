@@ -49,10 +49,9 @@ class PolicyGiven(Body):
     parameters: dict[str, Any] = {}
 
 
-class CampaignBody(Body):
-    """A campaign to open; `Campaign` in the library says what each field means."""
+class CampaignTerms(Body, kw_only=True):
+    """The terms of a campaign; `Campaign` in the library says what each field means."""
 
-    name: Name
     arms: list[Name] | dict[str, Money | None]
     budget: Money
     policy: Name | PolicyGiven | None = None
@@ -75,6 +74,20 @@ class CampaignBody(Body):
     reward_within: float | str | None = DEFAULT.reward_within
     missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward
     currency: str | None = DEFAULT.currency
+
+
+class CampaignBody(CampaignTerms, kw_only=True):
+    """A campaign to open."""
+
+    name: Name
+    pool: Name | None = DEFAULT.pool
+
+
+class TemplateBody(CampaignTerms, kw_only=True):
+    """A template: the terms of each tenant's campaign, and the cap on the `total` of all, if there is to be one."""
+
+    name: Name
+    total: Money | None = None
 
 
 class TellBody(Body):
@@ -175,6 +188,21 @@ class CampaignAndArms(CampaignAnswer, frozen=True, kw_only=True):
 
     arms: list[ArmAnswer]
     more_arms: bool
+
+
+class TemplateAnswer(Struct):
+    """A template: its `campaign` is what each tenant's begins as, and `pool` is how all of them stand together."""
+
+    name: str
+    campaign: CampaignAndArms
+    pool: CampaignAnswer | None
+
+
+class TemplatesPage(Struct):
+    """A page of templates, by name."""
+
+    items: list[TemplateAnswer]
+    next: str | None
 
 
 class CampaignsPage(Struct):

@@ -379,11 +379,16 @@ def events(connection: Connection, number: int, after: int, most: int | None = N
         yield _record(connection, *row)
 
 
-def names(connection: Connection, archived: bool | None = None) -> list[str]:
-    """The names of all campaigns, or of those that are archived or are not, in order."""
-    column, wanted = schema.campaign.c.name, schema.campaign.c.archived
-    query = sa.select(column) if archived is None else sa.select(column).where(wanted.is_(archived))
-    return list(connection.execute(query.order_by(column)).scalars())
+def names(connection: Connection, archived: bool | None = None, share: float | None = None) -> list[str]:
+    """The names of all campaigns; of those that are archived or are not; that have spent this share of their budget."""
+    columns = schema.campaign.c
+    query = sa.select(columns.name)
+    if archived is not None:
+        query = query.where(columns.archived.is_(archived))
+    if share is not None:
+        spent = columns.spent - columns.spent_before_window - columns.spent_on_fallback
+        query = query.where(spent >= sa.literal(share, sa.Float) * columns.budget)
+    return list(connection.execute(query).scalars())
 
 
 def transaction_of(connection: Connection, number: int, seq: int) -> str | None:
