@@ -192,7 +192,7 @@ def sums(store: str) -> tuple[Any, Any]:
 
 @both
 def test_two_members_spend_no_more_than_there_is_together(store: str) -> None:
-    with member(store, "acme/1") as one, member(store, "acme/2") as two:
+    with member(store, "acme/1", budget=4) as one, member(store, "acme/2") as two:
         for campaign in (one, two) * 9:
             if (pull := campaign.ask()) is not None:
                 campaign.tell(pull, pull.reserved, 1.0 if pull.arm == "large" else 0.0)
@@ -206,6 +206,7 @@ def test_two_members_spend_no_more_than_there_is_together(store: str) -> None:
         assert pull == one.ask(key="again")
         assert pull is not None
         assert pull.arm == "small"  # the other fits its own budget, and not what is left in the pool
+        assert one.history(after=pull.id - 1).listed()[0].more["room"] == 0.5
         one.tell("again", 0.125)
         one.reward("again", 1)
         assert one.amend("again", cost=2, reason="invoice").overrun

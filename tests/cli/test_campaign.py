@@ -364,3 +364,11 @@ def test_a_reward_that_comes_later(outlay: Run) -> None:
     assert line(outlay("reward", pull["pull"], "1"))["duplicate"]
     assert [each["status"] for each in lines(outlay("pulls", "--status", "paid"))] == []
     assert outlay("reward", "nowhere", "1").exit_code == 1
+
+
+def test_a_campaign_spends_from_its_pool(outlay: Run) -> None:
+    outlay("new", "--name", "team", "--arm", "all", "--budget", "1", "--mode", "hard")
+    assert outlay("new", "--arm", "a=0.25", "--budget", "5", "--pool", "nowhere").exit_code == 1
+    outlay("new", "--arm", "a=0.25", "--budget", "5", "--pool", "team")
+    outlay("ask")
+    assert line(outlay("status", "--name", "team"))["reserved"] == 0.25

@@ -443,7 +443,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
     )
 
 
-_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation", "most"}
+_MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation", "most", "room"}
 _TIMES = {"expires", "reward_due", "start", "end"}
 _OTHERWISE = {*_MONEY, *_TIMES, "key", "ttl"}
 _NESTED = (dict, list, tuple)

@@ -81,6 +81,8 @@ class OpenCampaigns:
     async def using(self, name: str, like: str | None = None) -> AsyncIterator[Campaign]:
         """The same; it stays open as long as it is used."""
         campaign = await self.campaign(name, like)
+        while self._open.get(name) is not campaign:  # where very many are used, it was closed before it could be
+            campaign = await self.campaign(name, like)
         self._users[name] += 1
         try:
             yield campaign
