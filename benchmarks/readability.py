@@ -99,7 +99,7 @@ def http_tell(store: str) -> Iterator[Callable[[], Any]]:
 
     with TestClient(application(ServiceSettings(store=store)), base_url="http://localhost:8700") as service:
         asked = service.post("/v1/campaigns/walk/ask", json={"n": 3}).raise_for_status().json()["pulls"]
-        tells = [{"pull": one["pull"], "cost": 1, "reward": 0.5} for one in asked]
+        tells = [{"pull": one["id"], "cost": 1, "reward": 0.5} for one in asked]
         for tell in tells[:2]:
             service.post("/v1/campaigns/walk/tell", json=tell).raise_for_status()
         yield lambda: service.post("/v1/campaigns/walk/tell", json=tells[2]).raise_for_status()

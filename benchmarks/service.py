@@ -91,7 +91,7 @@ async def work(address: str, end: float, times: list[float], batch: int) -> int:
             await asyncio.sleep(asked["retry_after"])
             continue
         assert status == 200, asked
-        tells = [{"pull": pull["pull"], "cost": ARMS[pull["arm"]] / 2, "reward": 0.5} for pull in asked["pulls"]]
+        tells = [{"pull": pull["id"], "cost": ARMS[pull["arm"]] / 2, "reward": 0.5} for pull in asked["pulls"]]
         began = time.perf_counter()
         status, told = await connection.post(f"{path}/tell", tells if batch > 1 else tells[0])
         times.append(time.perf_counter() - began)

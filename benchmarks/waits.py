@@ -86,7 +86,7 @@ def over_http(_: str | None, callers: int, scarce: bool, seconds: float) -> Take
             (pull,) = said["pulls"]
             taken.came["fallback" if pull["fallback"] else "arm"] += 1
             await asyncio.sleep(PULL)
-            await connection.post(f"{path}/tell", {"pull": pull["pull"], "cost": 0.0001, "reward": 1.0})
+            await connection.post(f"{path}/tell", {"pull": pull["id"], "cost": 0.0001, "reward": 1.0})
         connection.close()
 
     async def all_of_them(address: str) -> None:

@@ -61,7 +61,7 @@ async def spend(address: str, tenants: int, asks: int) -> None:
         async with one_of:
             for _ in range(asks):
                 asked = (await client.post(f"{path}/ask", json={"most": 0.01})).raise_for_status().json()
-                told = {"pull": asked["pulls"][0]["pull"], "cost": 0.005, "reward": 1}
+                told = {"pull": asked["pulls"][0]["id"], "cost": 0.005, "reward": 1}
                 (await client.post(f"{path}/tell", json=told)).raise_for_status()
 
     async with httpx2.AsyncClient(base_url=address, timeout=60) as client:

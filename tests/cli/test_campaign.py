@@ -31,18 +31,18 @@ def test_from_beginning_to_end(outlay: Run) -> None:
     assert [(arm["name"], arm["max_cost"]) for arm in status["arms"]] == [("small", None), ("large", 0.5)]
     assert line(outlay("new", "--arm", "small", "--arm", "large=0.5", "--budget", "1")) == status
     pull = line(outlay("ask"))
-    assert list(pull) == ["pull", "arm", "reserved", "expires", "propensity", "status", "fallback"]
+    assert list(pull) == ["id", "arm", "reserved", "expires", "propensity", "status", "fallback"]
     assert pull["expires"].endswith("+00:00")
-    receipt = line(outlay("tell", pull["pull"], "--cost", "0.1", "--reward", "1"))
+    receipt = line(outlay("tell", pull["id"], "--cost", "0.1", "--reward", "1"))
     assert len(receipt.pop("head")) == 64
     flags = dict.fromkeys(("duplicate", "late", "overrun", "rounded"), False)
     assert receipt == {"pull": 2, "arm": pull["arm"], "cost": 0.1, "reward": 1.0, **flags}
-    assert line(outlay("tell", pull["pull"], "--cost", "0.1", "--reward", "1"))["duplicate"]
+    assert line(outlay("tell", pull["id"], "--cost", "0.1", "--reward", "1"))["duplicate"]
     pulls = lines(outlay("ask", "--n", "2", "--key", "job"))
     assert lines(outlay("ask", "--n", "2", "--key", "job")) == pulls
     one = line(outlay("ask", "--key", "single", "--ttl", "60"))
     assert line(outlay("ask", "--key", "single", "--ttl", "60")) == one
-    outlay("cancel", one["pull"])
+    outlay("cancel", one["id"])
     told = "\n".join(json.dumps({**pull, "cost": 0.5, "reward": 0.25}) for pull in pulls) + "\n\n"
     assert [receipt["cost"] for receipt in lines(outlay("tell", "-", stdin=told))] == [0.5, 0.5]
     status = line(outlay("status"))
@@ -118,10 +118,10 @@ def test_not_now(outlay: Run) -> None:
 def test_the_small_verbs(outlay: Run) -> None:
     outlay("new", "--arm", "a", "--arm", "b", "--budget", "5", "--first-pulls", "2")
     pulls = lines(outlay("ask", "--n", "4"))
-    assert line(outlay("cancel", pulls[0]["pull"], "--reason", "cancelled"))["in_flight"] == 3
-    assert line(outlay("extend", pulls[1]["pull"], "--ttl", "7200"))["in_flight"] == 3
-    outlay("tell", pulls[2]["pull"], "--cost", "1", "--reward", "1")
-    assert line(outlay("amend", pulls[2]["pull"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
+    assert line(outlay("cancel", pulls[0]["id"], "--reason", "cancelled"))["in_flight"] == 3
+    assert line(outlay("extend", pulls[1]["id"], "--ttl", "7200"))["in_flight"] == 3
+    outlay("tell", pulls[2]["id"], "--cost", "1", "--reward", "1")
+    assert line(outlay("amend", pulls[2]["id"], "--cost", "1.5", "--reward", "2", "--reason", "x"))["spent"] == 1.5
     assert line(outlay("budget", "8.5"))["budget"] == 8.5
     assert line(outlay("arm", "add", "c", "--max-cost", "0.25"))["arms"][2]["max_cost"] == 0.25
     assert not line(outlay("arm", "disable", "c"))["arms"][2]["enabled"]
@@ -204,9 +204,9 @@ def test_pulls_with_their_notes(outlay: Run) -> None:
     lines(outlay("ask", "--n", "2", "--tag", "nightly"))
     assert [pull["tags"] for pull in lines(outlay("pulls"))] == [["nightly", "eu"], ["nightly"], ["nightly"]]
     assert line(outlay("pulls", "--tag", "eu"))["metadata"] == {"user": 17}
-    assert line(outlay("pulls", "--key", "job"))["pull"] == first["pull"]
-    assert line(outlay("charge", first["pull"]))["spent"] == 1
-    assert [pull["pull"] for pull in lines(outlay("pulls", "--status", "expired"))] == [first["pull"]]
+    assert line(outlay("pulls", "--key", "job"))["id"] == first["id"]
+    assert line(outlay("charge", first["id"]))["spent"] == 1
+    assert [pull["id"] for pull in lines(outlay("pulls", "--status", "expired"))] == [first["id"]]
     assert len(lines(outlay("pulls", "--status", "open", "--after", "3", "--limit", "1"))) == 1
     assert lines(outlay("pulls", "--tag", "none")) == []
     assert "--metadata must be a JSON object; got '{'" in misused(outlay("ask", "--metadata", "{"))
@@ -221,7 +221,7 @@ def test_a_fallback_and_the_archive(outlay: Run) -> None:
     pulls = []
     for _ in range(6):
         pulls.append(line(outlay("ask")))
-        outlay("tell", pulls[-1]["pull"], "--cost", pulls[-1]["reserved"], "--reward", "1")
+        outlay("tell", pulls[-1]["id"], "--cost", pulls[-1]["reserved"], "--reward", "1")
     assert pulls[-1]["fallback"]
     status = line(outlay("archive"))
     assert (status["archived"], status["fallback"]) == (True, "small")
@@ -295,7 +295,7 @@ def test_lines_that_are_refused_do_not_stop_the_others(outlay: Run) -> None:
     assert result.stderr.startswith("outlay: line 2: pull 2 was told with cost 1 and reward 1, which stands")
     wrong = [
         ("nonsense", "it is no JSON"),
-        ('{"pull": 4}', "it must be a JSON object with pull, cost"),
+        ('{"pull": 4}', "it must be a JSON object with cost"),
         ('{"pull": 4, "cost": NaN, "reward": 1}', "NaN is not a finite number"),
         ('{"pull": 4, "cost": "1", "reward": 1}', "cost of tell must be a finite number; got '1'"),
         ('{"pull": null, "cost": 1, "reward": 1}', "pull of tell must be a Pull, as ask returns it, its number or"),
@@ -358,10 +358,10 @@ def test_a_reward_that_comes_later(outlay: Run) -> None:
     outlay("new", "--arm", "a", "--budget", "5", "--reward-within", "1h", "--missing-reward", "0", "--currency", "USD")
     pull = line(outlay("ask", "--key", "request 17", "--most", "a=0.5", "--wait", "0"))
     assert pull["reserved"] == 0.5
-    assert line(outlay("tell", pull["pull"], "--cost", "0.25"))["reward"] is None
+    assert line(outlay("tell", pull["id"], "--cost", "0.25"))["reward"] is None
     assert line(outlay("status"))["awaited"] == 1
     assert line(outlay("reward", "request 17", "1"))["reward"] == 1.0
-    assert line(outlay("reward", pull["pull"], "1"))["duplicate"]
+    assert line(outlay("reward", pull["id"], "1"))["duplicate"]
     assert [each["status"] for each in lines(outlay("pulls", "--status", "paid"))] == []
     assert outlay("reward", "nowhere", "1").exit_code == 1
 

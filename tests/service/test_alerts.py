@@ -79,7 +79,7 @@ def test_each_level_of_each_budget_is_warned_of_once(
     with calling(store, **settings) as client:
 
         def spend(cost: float) -> None:
-            pull = client.post(f"{SPRING}/ask", json={}).json()["pulls"][0]["pull"]
+            pull = client.post(f"{SPRING}/ask", json={}).json()["pulls"][0]["id"]
             client.post(f"{SPRING}/tell", json={"pull": pull, "cost": cost, "reward": 1})
 
         spend(4.9)

@@ -32,13 +32,13 @@ def code(answer: httpx2.Response) -> tuple[int, str]:
 
 def test_each_of_many_tells_has_its_own_result(client: TestClient) -> None:
     pulls = client.post(f"{SPRING}/ask", json={"n": 3, "key": "batch"}).json()["pulls"]
-    tells = [{"pull": pull["pull"], "cost": 0.5, "reward": 1} for pull in pulls]
+    tells = [{"pull": pull["id"], "cost": 0.5, "reward": 1} for pull in pulls]
     results = client.post(f"{SPRING}/tell", json=[*tells, {"pull": 999, "cost": 1, "reward": 1}, tells[0]]).json()
     kinds = [each["problem"]["code"] if "problem" in each else "told" for each in results["results"]]
     assert kinds == ["told"] * len(pulls) + ["no_pull", "told"]
     assert results["results"][-1]["receipt"]["duplicate"]
     before = client.get(SPRING).json()["events"]
-    bad = [{"pull": pulls[0]["pull"], "cost": "NaN", "reward": 1}, tells[0]]
+    bad = [{"pull": pulls[0]["id"], "cost": "NaN", "reward": 1}, tells[0]]
     assert code(client.post(f"{SPRING}/tell", json=bad)) == (422, "bad_request")
     assert client.get(SPRING).json()["events"] == before
 
@@ -96,11 +96,11 @@ def test_lists_come_in_pages(client: TestClient) -> None:
 
 def test_events_and_files_to_take_away(client: TestClient, store: str) -> None:
     pull = ask(client, key="=HYPERLINK(1)")
-    client.post(f"{SPRING}/tell", json={"pull": pull["pull"], "cost": 0.5, "reward": 1})
+    client.post(f"{SPRING}/tell", json={"pull": pull["id"], "cost": 0.5, "reward": 1})
     lines = [json.loads(line) for line in client.get(f"{SPRING}/events?after=1").text.splitlines()]
-    assert [(event["kind"], event["pull"]) for event in lines] == [("asked", pull["pull"]), ("told", pull["pull"])]
+    assert [(event["kind"], event["pull"]) for event in lines] == [("asked", pull["id"]), ("told", pull["id"])]
     rows = list(csv.DictReader(io.StringIO(client.get(f"{SPRING}/export?format=csv").text)))
-    assert [(row["pull"], row["cost"], row["key"]) for row in rows] == [(str(pull["pull"]), "0.5", "'=HYPERLINK(1)")]
+    assert [(row["id"], row["cost"], row["key"]) for row in rows] == [(str(pull["id"]), "0.5", "'=HYPERLINK(1)")]
     ledger = client.get(f"{SPRING}/export").content
     assert import_ledger(store, io.BytesIO(ledger), "copy").ok
 

@@ -23,7 +23,7 @@ def test_a_queue_that_is_full_says_when_to_come_back(store: str, monkeypatch: py
     with calling(store) as client:
         asked = client.post("/v1/campaigns/spring/ask", json={}).json()["pulls"][0]
         monkeypatch.setattr(writer, "MOST_WAITING", 0)
-        tell = {"pull": asked["pull"], "cost": 1, "reward": 1}
+        tell = {"pull": asked["id"], "cost": 1, "reward": 1}
         for verb, body in (("ask", {}), ("tell", tell), ("tell", [tell]), ("pause", None)):
             refused = client.post(f"/v1/campaigns/spring/{verb}", json=body)
             assert (refused.status_code, refused.json()["code"]) == (503, "busy")
@@ -48,7 +48,7 @@ def test_a_full_disk_is_answered_with_503_and_loses_nothing(served: Served, stor
                 assert asked.headers["retry-after"] == "1"
                 assert "sqlite" not in asked.text.lower()
                 return 503
-            tell = {"pull": asked.json()["pulls"][0]["pull"], "cost": "0.001", "reward": 1}
+            tell = {"pull": asked.json()["pulls"][0]["id"], "cost": "0.001", "reward": 1}
             told = client.post("/tell", json=tell)
             if told.status_code == 200:
                 acknowledged.append(tell["pull"])

@@ -71,7 +71,7 @@ def test_streams_waits_and_an_orderly_end(served: Served, store: str) -> None:
     assert begun.wait(20)
     with httpx2.Client(timeout=30) as client:
         pull = client.post(f"{spring}/ask", json={}).json()["pulls"][0]
-        client.post(f"{spring}/tell", json={"pull": pull["pull"], "cost": 1, "reward": 1})
+        client.post(f"{spring}/tell", json={"pull": pull["id"], "cost": 1, "reward": 1})
         assert ended.wait(20)
         assert (kinds, numbers) == (["asked", "told"], [2, 3])
         client.post(f"{spring}/pause")

@@ -45,8 +45,8 @@ def test_a_tenant_has_a_campaign_on_first_use(client: TestClient, store: str) ->
     made = client.post("/v1/templates", json=FREE)
     assert (made.status_code, made.json()["name"], made.json()["pool"]["left"]) == (201, "free", 3)
     assert client.post("/v1/templates", json=FREE).status_code == 200
-    pull = asked(client, "ann%2F1", key="job")["pulls"][0]["pull"]
-    assert asked(client, "ann%2F1", key="job")["pulls"][0]["pull"] == pull
+    pull = asked(client, "ann%2F1", key="job")["pulls"][0]["id"]
+    assert asked(client, "ann%2F1", key="job")["pulls"][0]["id"] == pull
     told = client.post("/v1/templates/free/campaigns/ann%2F1/tell", json={"pull": "job", "cost": 0.25})
     assert told.json()["cost"] == 0.25
     paid = client.post("/v1/templates/free/campaigns/ann%2F1/reward", json={"pull": "job", "reward": 1})
@@ -137,7 +137,7 @@ def test_two_services_and_a_library_never_pass_the_total(two: list[TestClient], 
         verb = random.choice(verbs)
         if verb == "ask":
             for pull in asked(client, tenant, **random.choice(bodies)).get("pulls", []):
-                known.append((tenant, pull["pull"], pull["reserved"]))
+                known.append((tenant, pull["id"], pull["reserved"]))
         elif known:
             tenant, number, held = random.choice(known[-10:])
             cost = random.choice([held, held / 2, held / 4, held + 0.125 * (random.random() < 0.2)])
@@ -248,7 +248,7 @@ def test_many_tenants_need_no_more_open_campaigns(store: str, monkeypatch: pytes
         held: Any = client.app.campaigns  # type: ignore[attr-defined]
         for turn in range(2):
             for i in range(20):
-                number = asked(client, f"u{i}", key="k")["pulls"][0]["pull"]
+                number = asked(client, f"u{i}", key="k")["pulls"][0]["id"]
                 assert number == 2
                 assert len(held._open) <= 4 + 2, turn
         assert client.get("/v1/campaigns/free%2Fu0").json()["in_flight"] == 1
@@ -274,7 +274,7 @@ def test_first_asks_at_the_same_time_make_one_campaign(two: list[TestClient], st
     two[0].post("/v1/templates", json={**FREE, "budget": 3})
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda i: asked(two[i % 2], "ann", most=0.125), range(8)))
-    numbers = [each["pulls"][0]["pull"] for each in answers]
+    numbers = [each["pulls"][0]["id"] for each in answers]
     assert sorted(numbers) == list(range(2, 10))
     assert pool(two[0]) == together(two[1])
     assert verify(store, "free/ann").ok

@@ -108,7 +108,7 @@ def test_another_process_plays_and_the_service_answers(client: TestClient) -> No
     client.post("/v1/campaigns", json=new)
     for _ in range(8):
         pulls = client.post("/v1/campaigns/two/ask", json={"n": 5}).json()["pulls"]
-        tells = [{"pull": pull["pull"], "cost": 0.5, "reward": float(pull["arm"] == "good")} for pull in pulls]
+        tells = [{"pull": pull["id"], "cost": 0.5, "reward": float(pull["arm"] == "good")} for pull in pulls]
         client.post("/v1/campaigns/two/tell", json=tells)
     found = client.post("/v1/campaigns/two/what-if", json={"policy": "RoundRobin", "budget": 50}).json()
     assert (found["own"]["policy"], found["other"]["policy"], found["other"]["budget"]) == (POLICY, "RoundRobin", 50)

@@ -21,7 +21,7 @@ def test_a_budget_by_the_day_is_not_the_end(client: TestClient) -> None:
     assert (new["window"]["kind"], new["window"]["timezone"], new["window"]["earlier"]) == ("day", "Europe/Berlin", 0)
     for _ in range(2):
         pull = client.post(f"{PATH}/ask", json={}).json()["pulls"][0]
-        client.post(f"{PATH}/tell", json={"pull": pull["pull"], "cost": 1, "reward": 1})
+        client.post(f"{PATH}/tell", json={"pull": pull["id"], "cost": 1, "reward": 1})
     refused = client.post(f"{PATH}/ask", json={})
     assert (refused.status_code, refused.json()["code"]) == (429, "not_now")
     assert "of this day" in refused.json()["detail"]
@@ -54,6 +54,6 @@ def test_a_table_is_written_in_parts(client: TestClient, monkeypatch: pytest.Mon
     client.post("/v1/campaigns/spring/ask", json={"n": 5, "tags": ["t"], "metadata": {"a": 1}})
     found = pandas.read_parquet(io.BytesIO(client.get("/v1/campaigns/spring/export?format=parquet").content))
     assert (list(empty.columns), len(empty)) == (list(found.columns), 0)
-    assert list(found["pull"]) == [2 + 1, 4, 5, 6, 7]
+    assert list(found["id"]) == [2 + 1, 4, 5, 6, 7]
     assert list(found["metadata"]) == ['{"a":1}'] * 5
     assert [list(tags) for tags in found["tags"]] == [["t"]] * 5

@@ -25,7 +25,7 @@ FEW = 3  # records that a repr shows
 Phase = Literal["open", "paused", "waiting", "fallback", "draining", "closed"]
 
 
-class Pull(msgspec.Struct, frozen=True, rename={"id": "pull"}):
+class Pull(msgspec.Struct, frozen=True):
     """An arm to use now; pass it back to `tell` with what it cost and earned.
 
     `status` is how it stood when it was answered: "open"; in a `PullOver` also one of those of `PullStatus`.
@@ -61,7 +61,7 @@ class Receipt(msgspec.Struct, frozen=True):
     head: str = ""
 
 
-class PullStatus(msgspec.Struct, frozen=True, rename={"id": "pull"}):
+class PullStatus(msgspec.Struct, frozen=True):
     """How one pull stands: "open" (under way), "paid", "told", "cancelled" or "expired" (given up, or not in time).
 
     `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing. A

@@ -72,7 +72,7 @@ LOOP = example(
     "    esac",
     """    arm=$(jq -r .arm <<< "$pull")""",
     "    …use it, and note its cost and reward…",
-    """    outlay campaign tell "$(jq .pull <<< "$pull")" --cost "$cost" --reward "$reward\"""",
+    """    outlay campaign tell "$(jq .id <<< "$pull")" --cost "$cost" --reward "$reward\"""",
     "done",
 )
 
@@ -294,7 +294,7 @@ def ask(
 ) -> None:
     """Name the arm to use next, and set money aside for it.
 
-    Prints {"pull", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
+    Prints {"id", "arm", "reserved", "expires", "propensity", "status", "fallback"}. At the end it prints
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
@@ -331,7 +331,7 @@ def ask(
 )
 @click.pass_context
 def tell(ctx: click.Context, campaign: "Campaign", pull: str, cost: Decimal | None, reward: float | None) -> None:
-    """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls.
+    """Record what PULL cost and earned; if PULL is -, lines of JSON on stdin name the pulls, as `ask` prints them.
 
     PULL is its number, or the key of its ask.
 
@@ -353,11 +353,11 @@ def _tell_lines(campaign: "Campaign", lines: Iterable[bytes]) -> int:
         if not line.strip():
             continue
         try:
-            said = object_of(line, "pull", "cost")
+            said = object_of(line, "cost")
             if "reward" not in said and len(said) > 2:
                 raise ValueError(f"without a reward it may have pull and cost alone; got {', '.join(said)}")
             reward = float(said["reward"]) if isinstance(said.get("reward"), Decimal) else said.get("reward")
-            show(campaign.tell(said["pull"], said["cost"], reward))
+            show(campaign.tell(said["pull"] if "pull" in said else said.get("id", ""), said["cost"], reward))
         except (OutlayError, ValueError) as error:
             complain(f"line {number}: {error}")
             refused = isinstance(error, OutlayError) and not isinstance(error, BadParameter)

@@ -116,7 +116,7 @@ def history(campaign: "Campaign", after: int, kind: str) -> None:
             show(entry)
 
 
-@click.command(epilog=example("outlay campaign pulls --status open", "outlay campaign pulls --tag nightly | jq .pull"))
+@click.command(epilog=example("outlay campaign pulls --status open", "outlay campaign pulls --tag nightly | jq .id"))
 @on_campaign
 @click.option(
     "--status", type=click.Choice(["open", "paid", "told", "cancelled", "expired"]), help="Only those that stand so."

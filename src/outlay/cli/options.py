@@ -129,7 +129,7 @@ def show(value: object) -> None:
 def plain(value: object) -> Any:
     """What JSON can say: records as objects, times as ISO 8601, exact money as text, nan and infinity as null."""
     if isinstance(value, msgspec.Struct):
-        value = {field.encode_name: getattr(value, field.name) for field in msgspec.structs.fields(value)}
+        value = msgspec.structs.asdict(value)
     elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

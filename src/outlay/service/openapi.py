@@ -109,7 +109,7 @@ def _links(route: Route) -> dict[str, Any]:
     if route.handler is routes.new_campaign:
         known = {"campaign": "$response.body#/name", "arm": "$response.body#/arms/0/name"}
     elif route.handler is routes.ask:
-        known = {"campaign": "$request.path.campaign", "pull": "$response.body#/pulls/0/pull"}
+        known = {"campaign": "$request.path.campaign", "pull": "$response.body#/pulls/0/id"}
     found: dict[str, Any] = {}
     for other in ROUTES if known else ():
         named = _named(other.path)

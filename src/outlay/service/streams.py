@@ -198,7 +198,7 @@ def write_csv(campaign: Campaign, file: BinaryIO) -> None:
     """All pulls as CSV, without tags and metadata."""
     rows = csv.writer(codecs.getwriter("utf-8")(file))
     fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
-    rows.writerow(["pull", *fields[1:]])
+    rows.writerow(fields)
     for pull in campaign.pulls():
         rows.writerow([harmless(getattr(pull, name)) for name in fields])
 
@@ -210,7 +210,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
         import pyarrow.parquet as pq
     text, number, yes, time = pa.string(), pa.float64(), pa.bool_(), pa.timestamp("us", "UTC")
     kinds = {
-        "pull": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
+        "id": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
         "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
         "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes, "reward_due": time, "overdue": yes,
     }  # fmt: skip
@@ -218,7 +218,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
     pulls = iter(campaign.pulls())
     with pq.ParquetWriter(file, schema) as writer:
         while some := list(islice(pulls, PULLS)):
-            columns = {name: [getattr(pull, "id" if name == "pull" else name) for pull in some] for name in kinds}
+            columns = {name: [getattr(pull, name) for pull in some] for name in kinds}
             columns["metadata"] = [s.encode(each).decode() for each in columns["metadata"]]
             writer.write_table(pa.table(columns, schema))
 

@@ -15,7 +15,7 @@ export function unusual({ counts }) {
 
 /** Pulls under way, the oldest first. */
 export function underWay({ campaign, under_way: found }) {
-  const rows = found.slice(0, MOST).map((each) => [each.pull, [String(each.pull), cut(each.arm), span(Date.now() - Date.parse(each.asked)), short(each.reserved),
+  const rows = found.slice(0, MOST).map((each) => [each.id, [String(each.id), cut(each.arm), span(Date.now() - Date.parse(each.asked)), short(each.reserved),
     each.expires ? span(Math.max(0, Date.parse(each.expires) - Date.now())) : "never", each.key === null ? "–" : cut(each.key)]]);
   const heads = [["Pull", "number"], ["Arm", "name"], ["Age", "number"], ["Set aside", "number wide"], ["Expires in", "number"], ["Key", "name wide"]];
   const title = campaign.in_flight > rows.length ? `The ${counted(rows.length, "oldest", "oldest")} of ${short(campaign.in_flight)}` : counted(rows.length, "pull");
