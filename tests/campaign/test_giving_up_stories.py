@@ -196,6 +196,8 @@ def test_without_what_was_mended_the_stories_fail(
         story_test(given_up_story, *stories, examples=60)
 
 
+# A story that fails leaves coroutines of closed loops behind, for the garbage collector to end in any order.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_without_counting_untold_pulls_the_twin_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "_note_untold", lambda state, index: None)
     little = openings(EXACT, reservation=None, first_pulls=1), operations(untold=True)
