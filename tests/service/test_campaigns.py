@@ -159,6 +159,9 @@ def test_paths_methods_queries_and_names_that_are_not_there(client: TestClient) 
 
 def test_other_hosts_and_origins(client: TestClient) -> None:
     assert code(client.get("/healthz", headers={"host": "evil.example"})) == (400, "bad_host")
+    for name in ("host", "authorization", "content-type"):
+        twice = [("host", "localhost:8700")] * (name != "host") + [(name, "localhost:8700")] * 2
+        assert code(client.get("/healthz", headers=twice)) == (400, "bad_headers")
     evil = {"origin": "http://evil.example"}
     assert code(client.post(f"{SPRING}/pause", headers=evil)) == (403, "bad_origin")
     assert client.post(f"{SPRING}/pause", headers={"origin": "http://localhost:8700"}).status_code == 200

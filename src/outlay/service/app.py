@@ -33,6 +33,7 @@ from outlay.service.openapi import ROUTES, document
 from outlay.service.problems import Refused, headers_of, problem_of
 from outlay.service.schemas import encode
 
+ONCE = ("host", "authorization", "content-type")  # headers that may stand once
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -108,6 +109,8 @@ class Application:
             self._note(scope, status, time.perf_counter() - began)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
+        if any(len(headers.getlist(name)) > 1 for name in ONCE):  # what is in between may heed the other one
+            raise Refused("bad_headers")
         host = headers.get("host", "")
         name, colon, port = host.rpartition(":")
         if self._hosts is not None and (name if colon and port.isdecimal() else host).lower() not in self._hosts:

@@ -16,6 +16,7 @@ MEDIA = "application/problem+json"
 
 KINDS = {  # by code: the status and the title
     "bad_json": (400, "The body is not JSON."),
+    "bad_headers": (400, "A header that may stand once stands twice."),
     "bad_host": (400, "The service is not called by this name."),
     "no_key": (401, "A valid key is needed."),
     "forbidden": (403, "The key does not allow this."),
