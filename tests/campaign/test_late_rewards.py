@@ -10,6 +10,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.campaign import verify
+from outlay.campaign.ledger import snapshot
 from outlay.campaign.monitor import CampaignMonitor
 from outlay.campaign.stores import transaction
 from outlay.errors import BadParameter, CampaignConflict, NothingTold, NotNow, OverBudget, UnknownPull
@@ -276,3 +277,19 @@ def test_a_call_too_dear_for_this_window_may_fit_the_next() -> None:
     with pytest.raises(OverBudget) as refused:
         campaign.ask(most=2)
     assert refused.value.retry_after is not None
+
+
+def test_an_amended_cost_is_what_the_arm_is_taken_to_cost() -> None:
+    """Before its first reward; a state that was read from a snapshot knows no other."""
+    campaign = Campaign({"a": 2.0}, 10)
+    pull = campaign.ask()
+    assert pull is not None
+    pull.tell(cost=2.0)
+    campaign.amend(pull, cost=0.5)
+    state = campaign._ledger.state()
+    body = snapshot.dump(state)
+    assert body is not None
+    again = snapshot.load(body)
+    assert again is not None
+    assert state.under_way == again.under_way
+    assert state.under_way[0].cost == 0.5

@@ -142,6 +142,7 @@ def _amended(state: State, event: e.Amended, record: e.Record) -> None:
     _count(state, event.arm, event.cost, event.reward, event.instead, record)
     _set_apart(state, event.cost - event.instead.cost, event.earlier, event.fallback)
     _note_told_cost(state, event.arm, event.cost)
+    state.note_under_way(event.arm)
     pull = state.pulls.get(event.pull)
     if pull is not None:
         pull.cost, pull.reward = event.cost, event.reward
