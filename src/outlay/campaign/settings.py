@@ -428,9 +428,9 @@ def samples_of(history: Iterable[Entry]) -> list[ArmSample]:
     """What the pulls of a campaign cost and earned, corrections included, in the order in which that was known."""
     told: dict[int, ArmSample] = {}
     for entry in history:
-        if entry.pull is None or entry.reward is None or (entry.kind == "amended" and entry.pull not in told):
-            continue  # what stands in for an awaited reward is no sample
-        if entry.kind in ("told", "rewarded", "amended"):
+        # What stands in for an awaited reward is no sample, also where its cost was amended.
+        learned = entry.kind in ("told", "rewarded") or (entry.kind == "amended" and entry.pull in told)
+        if learned and entry.pull is not None and entry.reward is not None:
             cost = entry.more["instead"]["cost"] if entry.cost is None else entry.cost
             told[entry.pull] = str(entry.arm), float(cost), float(entry.reward)
     return list(told.values())

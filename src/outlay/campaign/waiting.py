@@ -125,7 +125,9 @@ class WaitQueue:
         refusal = NotNow(f"{len(self)} others wait for a pull", 1.0)
 
         def attempt() -> WithTimeout:
-            return WithTimeout(command, store or (end and max(LEAST_STORE_SECONDS, end - time.monotonic())))
+            if store is not None or end is None:
+                return WithTimeout(command, store)
+            return WithTimeout(command, max(LEAST_STORE_SECONDS, end - time.monotonic()))
 
         def left() -> float | None:
             seconds = None if end is None else end - time.monotonic()

@@ -22,6 +22,7 @@ from outlay.service.problems import Refused, problem_of
 table = RouteTable()
 CAMPAIGN = "/v1/campaigns/{campaign}"
 PULL = CAMPAIGN + "/pulls/{pull}"
+LONGEST_NUMBER = 18  # digits of a pull's
 
 
 @table.route("POST", CAMPAIGN + "/ask", "ask")
@@ -351,10 +352,8 @@ async def _pull(request: ApiRequest) -> PullStatus:
 def _name(request: ApiRequest) -> int | str:
     """The number of the pull in the path, or its key."""
     text: str = request.path_params["pull"]
-    if re.fullmatch(r"[0-9]+", text):
-        return int(text) if re.fullmatch(r"[1-9][0-9]{0,17}", text) else _no_pull()
-    return text
-
-
-def _no_pull() -> int:
-    raise Refused("no_pull")
+    if not re.fullmatch(r"[0-9]+", text):
+        return text
+    if text.startswith("0") or len(text) > LONGEST_NUMBER:
+        raise Refused("no_pull")
+    return int(text)
