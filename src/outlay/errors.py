@@ -45,6 +45,8 @@ EXTRA_OF = {
     "uvicorn": "serve",
     "prometheus_client": "serve",
     "httpx2": "client",
+    "litellm": "litellm",
+    "optuna": "optuna",
 }
 
 
