@@ -35,7 +35,7 @@ from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import MOST_REWARD, label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, name_of, settled
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
-from outlay.campaign.settings import LONGEST_WAIT, checked_reward, triples
+from outlay.campaign.settings import LONGEST_WAIT, checked_reward, some_arms, triples
 from outlay.checks import checked_path, real, writing
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
 from outlay.sansio import Steps, as_async, sync
@@ -246,6 +246,7 @@ class Client(_Base[ClientPull]):
         ttl: float | str | None = None,
         *,
         most: Most = None,
+        arms: Iterable[str] | None = None,
         wait: bool | float = False,
         timeout: float | None = None,
         tags: Iterable[str] = (),
@@ -257,7 +258,7 @@ class Client(_Base[ClientPull]):
         pull. Give a key of your own where the work may be taken up by another process. With a number as `wait`, a
         service that does not answer has a second more; then Unreachable or StoreBusy is raised.
         """
-        path, body = self._ask_path, _asked(key, ttl, most, tags, metadata)
+        path, body = self._ask_path, _asked(key, ttl, most, arms, tags, metadata)
         bounded = not isinstance(wait, bool)  # then the fallback is named in the end, if there is one
         within = real("ask", "wait", wait, at_least=0, at_most=LONGEST_WAIT) if bounded else math.inf if wait else 0.0
         end = time.monotonic() + min(within, math.inf if timeout is None else timeout)
@@ -282,11 +283,12 @@ class Client(_Base[ClientPull]):
         ttl: float | str | None = None,
         *,
         most: Most = None,
+        arms: Iterable[str] | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[ClientPull]]:
         """Up to `n` pulls at once; as `Campaign.ask_many`."""
-        said = yield from self._send("POST", self._ask_path, {"n": n, **_asked(key, ttl, most, tags, metadata)})
+        said = yield from self._send("POST", self._ask_path, {"n": n, **_asked(key, ttl, most, arms, tags, metadata)})
         return [self._held(each) for each in said["pulls"]]
 
     @sync
@@ -610,14 +612,20 @@ def path_of(campaign: str, *parts: object) -> str:
 
 
 def _asked(
-    key: str | None, ttl: float | str | None, most: Most, tags: Iterable[str], metadata: Mapping[str, Any] | None
+    key: str | None,
+    ttl: float | str | None,
+    most: Most,
+    arms: Iterable[str] | None,
+    tags: Iterable[str],
+    metadata: Mapping[str, Any] | None,
 ) -> Json:
     known = None if metadata is None else dict(metadata)
     if isinstance(most, Mapping):
         ceiling: object = {arm: str(_paid("ask", each, "most")) for arm, each in most.items()}
     else:
         ceiling = None if most is None else str(_paid("ask", most, "most"))
-    return {"key": key or uuid.uuid4().hex, "ttl": ttl, "most": ceiling, "tags": list(tags), "metadata": known}
+    asked = {"key": key or uuid.uuid4().hex, "ttl": ttl, "most": ceiling, "tags": list(tags), "metadata": known}
+    return asked if arms is None else asked | {"arms": some_arms("ask", arms)}
 
 
 def _earned(owner: str, reward: float) -> float:

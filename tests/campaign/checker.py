@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from outlay.campaign.ledger.allocate import admissible, choose, estimated_propensity, reservation
+from outlay.campaign.ledger.allocate import admissible, arms_of, choose, estimated_propensity, reservation
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import NOTHING, Amended, Asked, Expired, Record, Told, from_json, link
 from outlay.campaign.ledger.state import State
@@ -60,7 +60,7 @@ def folded(records: list[Record], choices: bool) -> State:
         event = record.event
         if choices and isinstance(event, Asked):
             assert state is not None
-            arms = admissible(state, event.most)
+            arms = admissible(state, event.most, arms_of(state, event.arms))
             arm, by_chance = choose(state, arms, record.seq)
             chance = estimated_propensity(state, arm, arms, record.seq) if by_chance else None
             assert (arm, reservation(state, state.arms[arm], event.most), chance) == (

@@ -30,12 +30,14 @@ class Twin(Sums):
                     return (SAME if decision["standing"] == "open" else OVER), number
         if self.ended == "closed":
             return END
-        if isinstance(command.most, dict) and not set(command.most) <= {arm["name"] for arm in self.arms}:
+        names = {*(command.most if isinstance(command.most, dict) else ()), *(command.arms or ())}
+        if not names <= {arm["name"] for arm in self.arms}:
             return BAD
         if self.ended:
             return END
         most = self.terms.max_in_flight
-        if self.paused or not any(arm["enabled"] for arm in self.arms):
+        serving = [i for i, arm in enumerate(self.arms) if command.arms is None or arm["name"] in command.arms]
+        if self.paused or not any(self.arms[i]["enabled"] for i in serving):
             return NOT_NOW
         if most is not None and len(self.pending()) >= most:
             return NOT_NOW
@@ -47,14 +49,15 @@ class Twin(Sums):
             self.ended = "exhausted"
             self._wrote(now)
             return EXHAUSTED
-        arms = self.admissible(command.most)
+        arms = {i: held for i, held in self.admissible(command.most).items() if i in serving}
         if not arms:
             left = self.budget - self.spent()
-            enabled = [i for i, arm in enumerate(self.arms) if arm["enabled"]]
-            held = [i for i in range(len(self.arms)) if not self.may_have_another(i, command.most)]
+            enabled = [i for i in serving if self.arms[i]["enabled"]]
+            held = [i for i in serving if not self.may_have_another(i, command.most)]
+            narrower = command.most is not None or command.arms is not None
             if held and self.pending():
                 return NOT_NOW
-            if command.most is not None and self.terms.mode == "hard":
+            if narrower and self.terms.mode == "hard":
                 least = min(self.reservation(self.arms[i], command.most) for i in enabled)
                 free = left - self.reserved()
                 any_fits = any(self.reservation(arm) <= free for arm in self.arms)
@@ -64,9 +67,9 @@ class Twin(Sums):
                 return NOT_NOW
             if set(held) & set(enabled):
                 return UNTOLD
-            if command.most is not None and self.admissible():
+            if narrower and self.admissible():
                 return TOO_DEAR
-            if command.most is not None and any(not self.may_have_another(i) for i in enabled):
+            if narrower and any(arm["enabled"] and not self.may_have_another(i) for i, arm in enumerate(self.arms)):
                 return UNTOLD
             if self.pending() or any(self.reservation(arm) <= left for arm in self.arms):
                 return NOT_NOW

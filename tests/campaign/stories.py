@@ -53,7 +53,8 @@ def operation(random: Random, verbs: dict[str, int], waits: list[int]) -> Operat
     details: dict[str, Any] = {
         "ask": (random.choice([None, None, None, "k0", "k1", "k2", "k3", "k4"]),
                 random.choice([None, None, None, 5 * SECOND, 60 * SECOND]), (), None,
-                random.choice([None] * 8 + [0, 12, 150, {"a0": 5}, {"a0": 30, "a1": 1}, {"new": 3}])),
+                random.choice([None] * 8 + [0, 12, 150, {"a0": 5}, {"a0": 30, "a1": 1}, {"new": 3}]), False, None,
+                random.choice([None] * 8 + [("a0",), ("a1",), ("a0", "a2"), ("new",)])),
         "tell": (which, cost, random.choice([*EIGHTHS, *[None] * 12])),
         "reward": (random.choice([which, which, which, "k0", "k1"]), random.choice(EIGHTHS)),
         "amend": (which, cost, random.choice(EIGHTHS)),

@@ -210,7 +210,8 @@ def test_the_ledger_is_the_truth(opening: e.Open, story: list[Operation]) -> Non
     folded = apply(None, records[0])
     for record in records[1:]:
         if isinstance(record.event, Asked):
-            again = decide(folded, e.Ask(record.event.key, record.event.ttl, most=record.event.most), record.at)
+            asked = record.event
+            again = decide(folded, e.Ask(asked.key, asked.ttl, most=asked.most, arms=asked.arms), record.at)
             assert again == ([record.event], record.seq)
         folded = apply(folded, Record(record.seq, record.at, from_json(to_json(record.event)), record.before))
     assert essence(folded) == essence(state)

@@ -155,6 +155,30 @@ def test_a_call_sets_its_own_ceiling_aside(memory_or_file: str | None) -> None:
             campaign.ask(most={"tiny": 1})
 
 
+def test_a_call_is_served_by_the_arms_that_can(memory_or_file: str | None) -> None:
+    with Campaign(["a", "b", "c"], 3.0, store=memory_or_file, mode="hard", fallback="c") as campaign:
+        pulls = [campaign.ask(arms=arms, most=0.5) for arms in (["b"], ["c", "b"], ("c",), ["c"])]
+        assert [pull.arm for pull in pulls if pull] == ["b", "c", "c", "c"]
+        assert [pull.arm for pull in campaign.ask_many(2, arms={"a"}, most=0.25)] == ["a", "a"]
+        with pytest.raises(OverBudget):  # the fallback cannot serve it
+            campaign.ask(arms=["a", "b"], most=4)
+        pull = campaign.ask(arms=["c"], most=4)
+        assert pull is not None
+        assert pull.fallback
+        campaign.disable_arm("b")
+        with pytest.raises(NotNow, match="every arm that can serve this call is disabled"):
+            campaign.ask(arms=["b"])
+        with pytest.raises(BadParameter, match="must be one of a, b, c; got 'd'"):
+            campaign.ask(arms=["a", "d"])
+        for bad in ([], "a", 3, [1]):
+            with pytest.raises(BadParameter, match="arms of ask must be"):
+                campaign.ask(arms=bad)  # type: ignore[arg-type]
+        asked = [entry.more.get("arms") for entry in campaign.history() if entry.kind == "asked"]
+        assert (asked[:2], asked[-1]) == ([["b"], ["c", "b"]], ["c"])
+        if memory_or_file:
+            assert verify(memory_or_file).ok
+
+
 def test_the_same_key_gives_the_same_pull_whatever_the_ceiling() -> None:
     campaign = Campaign(["a"], 10, mode="hard")
     assert campaign.ask(key="k", most=2) == campaign.ask(key="k", most=3) == campaign.ask(key="k")

@@ -105,6 +105,7 @@ class Story:
         if verb == "ask":
             key = draw([None, None, "k0", "k1", "k2"])
             command = e.Ask(key, draw([None, None, 5 * SECOND]), (), None, draw([None, None, 1, 12, {"a": 1}]))
+            command = command._replace(arms=draw([None, None, None, ("a",)]))
             before = len(self.counted)
             reply = self._do(name, command._replace(ttl=None) if key else command)
             self.got += len(self.counted) > before

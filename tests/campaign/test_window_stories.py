@@ -127,7 +127,8 @@ def command(random: Random, pulls: list[Pull]) -> e.Command:
         "archive": e.Archive() if random.random() < 0.34 else e.Restore(),
     }
     key, most = random.choice([None, None, f"k{random.randrange(40)}"]), random.choice([None, None, 20, {"a0": 5}])
-    return others.get(verb, e.Ask(key, most=most, or_fallback=random.random() < 0.1))
+    arms = random.choice([*[None] * 12, ("a0",), ("a1",)])
+    return others.get(verb, e.Ask(key, most=most, or_fallback=random.random() < 0.1, arms=arms))
 
 
 def check(state: State, records: list[Record], now: int, budgets: list[int]) -> None:

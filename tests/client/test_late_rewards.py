@@ -10,7 +10,7 @@ import pytest
 from outlay import AsyncClient, Campaign, Client
 from outlay import client as clients
 from outlay.campaign import verify
-from outlay.errors import CampaignConflict, NotNow, OverBudget, ServiceError
+from outlay.errors import BadParameter, CampaignConflict, NotNow, OverBudget, ServiceError
 from outlay.service.auth import KeyStore
 from tests.client.conftest import asked
 from tests.service.conftest import POLICY, running
@@ -69,6 +69,10 @@ def test_ceilings_and_waits_from_afar(store: str) -> None:
         assert asked(client, most=0.5, wait=0.05).fallback
         assert asked(client, most=0.5, wait=0).fallback
         assert [pull.arm for pull in client.ask_many(3, most=Decimal("0.02"))] != []
+        assert [pull.arm for pull in client.ask_many(2, most=Decimal("0.01"), arms=["free"])] == ["free"] * 2
+        assert asked(client, most=0.01, arms=["large"]).arm == "large"
+        with pytest.raises(BadParameter, match="arms of ask must be"):
+            client.ask(arms="large")
     with running(store) as address, Client(address, "strict") as client:
         client.create({"a": 1.0}, 1, POLICY, mode="hard", ttl="15m")
         client.set_budget(0.5)

@@ -154,6 +154,7 @@ class Campaign:
         ttl: float | str | None = None,
         *,
         most: Most = None,
+        arms: Iterable[str] | None = None,
         wait: bool | float = False,
         timeout: float | None = None,
         tags: Iterable[str] = (),
@@ -167,6 +168,7 @@ class Campaign:
             ttl: seconds after which the pull expires, instead of the campaign's.
             most: what this call can cost at most, on any arm or on each that is named: so much is set aside for it, and
                 in hard mode arms that do not fit with it are not named. OverBudget, where it fits none and never will.
+            arms: those that can serve this call; all, if not given.
             wait: where no pull can be named at the moment, wait until one can; otherwise NotNow is raised. A number is
                 the seconds to wait at most: then the fallback is named, if there is one, else NotNow is raised.
             timeout: seconds to wait at most, for a pull or for a store that others hold.
@@ -177,7 +179,7 @@ class Campaign:
         not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
         which it can be asked for again.
         """
-        command = settings.asked("ask", key, ttl, tags, metadata, self._ceiling("ask", most))
+        command = settings.asked("ask", key, ttl, tags, metadata, self._ceiling("ask", most), arms)
         seconds = settings.seconds_of("ask", timeout)
         if wait is True:
             pull = yield from self._queue.ask(command, seconds)
@@ -196,6 +198,7 @@ class Campaign:
         ttl: float | str | None = None,
         *,
         most: Most = None,
+        arms: Iterable[str] | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Steps[list[OpenPull]]:
@@ -207,7 +210,7 @@ class Campaign:
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
-        one = settings.asked("ask_many", None, ttl, tags, metadata, self._ceiling("ask_many", most))
+        one = settings.asked("ask_many", None, ttl, tags, metadata, self._ceiling("ask_many", most), arms)
         keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]

@@ -38,6 +38,7 @@ from outlay.text import in_seconds, listed, one_of
 from outlay.usercode import instead_of_class
 
 MOST_TAGS, LONGEST_TAG = 8, 64
+MOST_SERVING = 1000  # arms that an ask is restricted to
 MOST_BYTES, MOST_KEYS, DEEPEST = 2048, 32, 4
 _METADATA = f"a JSON object of at most {MOST_BYTES} bytes, {MOST_KEYS} keys and {DEEPEST} levels"
 MOST_IN_ONE_EVENT = 10_000  # samples
@@ -307,11 +308,35 @@ def _written(policy: Policy) -> dict[str, Any]:
         raise BadParameter(OWNER, "policy", allowed, policy) from None
 
 
-def asked(owner: str, key: object, ttl: object, tags: object, metadata: object, most: c.Ceiling | None = None) -> c.Ask:
+def asked(
+    owner: str,
+    key: object,
+    ttl: object,
+    tags: object,
+    metadata: object,
+    most: c.Ceiling | None = None,
+    arms: Iterable[str] | None = None,
+) -> c.Ask:
     """The command of an ask."""
     named = None if key is None else label("ask", "key", key)
     span = None if ttl is None else micros("ask", ttl)
-    return c.Ask(named, span, tags_of(owner, tags), metadata_of(owner, metadata), most)
+    notes = tags_of(owner, tags), metadata_of(owner, metadata)
+    return c.Ask(named, span, *notes, most, arms=None if arms is None else some_arms(owner, arms))
+
+
+def some_arms(owner: str, arms: object) -> tuple[str, ...]:
+    """The names of arms that can serve a call, each once, in their order.
+
+    >>> some_arms("ask", ["small", "large", "small"])
+    ('small', 'large')
+    """
+    allowed = f"1 to {MOST_SERVING} names of arms"
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise BadParameter(owner, "arms", allowed, arms)
+    names = tuple(dict.fromkeys(label(owner, "arms", name) for name in arms))
+    if not 0 < len(names) <= MOST_SERVING:
+        raise BadParameter(owner, "arms", allowed, names)
+    return names
 
 
 def tags_of(owner: str, tags: object) -> tuple[str, ...]:

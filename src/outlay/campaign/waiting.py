@@ -106,7 +106,7 @@ class WaitQueue:
 
     If each of fifty workers asked after every tell, forty-nine would be refused. So the first asks alone, when
     something may have changed; when it leaves with its pull, the next one becomes first, and asks at once. Calls that
-    can cost another amount stand in another line: where one does not fit, a smaller one may.
+    can cost another amount, or use other arms, stand in another line: where one does not fit, a smaller one may.
     """
 
     def __init__(self, notifier: "Notifier") -> None:
@@ -135,7 +135,7 @@ class WaitQueue:
                 raise refusal
             return seconds
 
-        name = repr(command.most)
+        name = repr((command.most, command.arms))
         if command.key is not None or name not in self._lines:
             try:
                 pull: Pull | None = yield attempt()

@@ -279,6 +279,7 @@ def new(
     metavar="[NAME=]AMOUNT",
     help="What this call can cost at most, on any arm or on that one; repeatable.",
 )
+@click.option("--arm", "arms", multiple=True, metavar="NAME", help="An arm that can serve this call; repeatable.")
 @click.option("--wait", type=float, metavar="SECONDS", help="How long to wait for a pull, and then name the fallback.")
 @click.option("--tag", "tags", multiple=True, help="A word to find the pull by, see `pulls`; repeatable.")
 @click.option("--metadata", type=json_of, metavar="JSON", help="A small JSON object that is kept with the pull.")
@@ -289,6 +290,7 @@ def ask(
     campaign: "Campaign",
     n: int | None,
     most: tuple[str, ...],
+    arms: tuple[str, ...],
     wait: float | None,
     **wanted: Any,
 ) -> None:
@@ -298,7 +300,7 @@ def ask(
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
-    wanted["most"] = most_of(most)
+    wanted |= {"most": most_of(most), "arms": arms or None}
     if n is not None and wait is not None:
         raise click.UsageError("--wait is for a single pull: leave --n out")
     try:

@@ -32,6 +32,7 @@ async def ask(
     n: Annotated[int, Meta(ge=1, le=10_000)] | None = None,
     ttl: float | str | None = None,
     most: s.Money | dict[s.Name, s.Money] | None = None,
+    arms: tuple[s.Name, ...] | None = None,
     wait: s.Seconds = 0.0,
     or_fallback: bool = False,
     tags: tuple[str, ...] = (),
@@ -42,15 +43,15 @@ async def ask(
     With a `key`, asking again gives the same pulls, so that a lost answer does no harm. `not_now`, with `retry_after`,
     says that no pull can be named at the moment; the service waits for a single one for up to `wait` seconds, and then,
     with `or_fallback`, names the fallback, if one was agreed. `most` is what the call can cost at most, on any arm or
-    on each that is named; `over_budget` says that it fits none.
+    on each that is named, and `arms` are those that can serve it, if not all can; `over_budget` says that it fits none.
     """
     if n is not None:
         if wait or or_fallback:
             raise Refused("bad_request", "wait and or_fallback are for a single pull: leave n out")
-        pulls = await request.campaign.aask_many(n, key, ttl, most=most, tags=tags, metadata=metadata)
+        pulls = await request.campaign.aask_many(n, key, ttl, most=most, arms=arms, tags=tags, metadata=metadata)
         return s.AskAnswer([*pulls], not pulls)
     waiting = {"wait": wait} if or_fallback else {"wait": wait > 0, "timeout": wait or None}
-    asking = request.campaign.aask(key, ttl, most=most, tags=tags, metadata=metadata, **waiting)
+    asking = request.campaign.aask(key, ttl, most=most, arms=arms, tags=tags, metadata=metadata, **waiting)
     pull = await (request.unless_gone(asking) if wait else asking)
     return s.AskAnswer([] if pull is None else [pull], pull is None)
 

@@ -1,6 +1,6 @@
 """What an ask leads to: the pull of its key, a new pull, NotNow or the end; who chooses the arm, what is reserved."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from outlay import __version__
@@ -48,26 +48,32 @@ def ask(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> D
         return [], pull.number
     if state.archived or state.ended == "closed":
         return [], None
-    for name in command.most if isinstance(command.most, dict) else ():
-        if name not in state.indices:
-            raise unknown_arm(state, "ask(most=…)", name)
+    for given, names in (
+        ("most", command.most if isinstance(command.most, dict) else ()),
+        ("arms", command.arms or ()),
+    ):
+        for name in names:
+            if name not in state.indices:
+                raise unknown_arm(state, f"ask({given}=…)", name)
     if state.ended:
         return _fall_back(state, command._replace(room=None), now)
     try:
         return _name_arm(state, command, now, chooser)
     except (NotNow, NothingTold, OverBudget, NoRoom) as reason:
-        if state.fallback is None or not (command.or_fallback or isinstance(reason, OverBudget)):
+        no_fallback = state.fallback is None or not _may_serve(state, state.fallback, command)
+        if no_fallback or not (command.or_fallback or isinstance(reason, OverBudget)):
             raise
         return _fall_back(state, command if isinstance(reason, NoRoom) else command._replace(room=None), now)
 
 
 def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> Decided:
-    _check_can_name(state, now)
+    only = arms_of(state, command.arms)
+    _check_can_name(state, now, only)
     if state.over:  # set_requests may have lowered the limit while pulls were under way
         return [e.Exhausted()], None
-    arms = admissible(state, command.most)
+    arms = admissible(state, command.most, only)
     if not arms:
-        if reason := _why_no_arm(state, command.most, now):
+        if reason := _why_no_arm(state, command.most, now, only):
             raise reason
         return [e.Exhausted()], None
     seq, fit = state.seq + 1, with_room(state, arms, command.most, command.room)
@@ -81,14 +87,17 @@ def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None
     return [_asked(state, command, now, arm, reserved, propensity)], seq
 
 
-def _why_no_arm(state: State, most: e.Ceiling | None, now: int) -> NotNow | NothingTold | OverBudget | None:
+def _why_no_arm(
+    state: State, most: e.Ceiling | None, now: int, only: Collection[int] | None = None
+) -> NotNow | NothingTold | OverBudget | None:
     """What to raise where no arm can be named for now; None where none ever can, and the budget is exhausted."""
-    throttled = throttled_arms(state, most)
+    any_call = most is None and only is None
+    throttled = {i for i in throttled_arms(state, most) if only is None or i in only}
     if throttled and state.pending:
         first = "first pulls of every arm whose cost is not known"
         untold = " or untold" if state.unreported else ""
         return _retry_later(state, now, f"{first} are under way{untold}, and first_pulls is {state.terms.first_pulls}")
-    too_dear = None if most is None else _too_dear(state, most, now)
+    too_dear = None if any_call else _too_dear(state, most, now, only)
     if too_dear is not None and state.budget > state.counted:
         return too_dear
     if len(state.pending) > state.carried:
@@ -97,14 +106,15 @@ def _why_no_arm(state: State, most: e.Ceiling | None, now: int) -> NotNow | Noth
         return NothingTold(waiting)
     if affordable(state) and state.fallback is None:
         return _retry_later(state, now, "only disabled arms fit what is left of the budget")
-    if most is None:
+    if any_call:
         return None
-    return too_dear if admissible(state) else _why_no_arm(state, None, now)  # smaller calls may fit
+    return too_dear if admissible(state) else _why_no_arm(state, None, now)  # smaller calls, or other arms, may fit
 
 
-def _too_dear(state: State, most: e.Ceiling, now: int) -> OverBudget | None:
+def _too_dear(state: State, most: e.Ceiling | None, now: int, only: Collection[int] | None = None) -> OverBudget | None:
     """What to raise for a call that can cost more than is left, also when nothing is under way any more."""
-    least, left = _least(state, most), max(0, state.budget - state.counted)
+    may = (arm for i, arm in enumerate(state.arms) if arm.enabled and (only is None or i in only))
+    least, left = min(reservation(state, arm, most) for arm in may), max(0, state.budget - state.counted)
     if least <= left or state.terms.mode != "hard":
         return None
     next_window = None if least > state.budget else retry_next_window(state, now, ended=True)
@@ -144,15 +154,21 @@ def learner_of(state: State) -> Learner:
     return state.learner
 
 
-def admissible(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
+def arms_of(state: State, names: Collection[str] | None) -> frozenset[int] | None:
+    """The arms of these names; None for all."""
+    return None if names is None else frozenset(state.indices[name] for name in names)
+
+
+def admissible(state: State, most: e.Ceiling | None = None, only: Collection[int] | None = None) -> Sequence[int]:
     """The arms that may be named: enabled, not held back and, in hard mode, affordable at their maximum cost.
 
-    `most` is what the call costs at most, where its asker says so. A pool may leave room for fewer of them.
+    `most` is what the call costs at most and `only` the arms that can serve it, where its asker says so. A pool may
+    leave room for fewer of them.
     """
-    waiting = throttled_arms(state, most)
-    if not state.disabled and not waiting:
-        return affordable(state, most)
-    return [i for i in affordable(state, most) if state.arms[i].enabled and i not in waiting]
+    waiting, fit = throttled_arms(state, most), affordable(state, most)
+    if only is None and not state.disabled and not waiting:
+        return fit
+    return [i for i in fit if state.arms[i].enabled and i not in waiting and (only is None or i in only)]
 
 
 def throttled_arms(state: State, most: e.Ceiling | None = None) -> set[int]:
@@ -184,11 +200,6 @@ def affordable(state: State, most: e.Ceiling | None = None) -> Sequence[int]:
 def with_room(state: State, arms: Sequence[int], most: e.Ceiling | None, room: int | None) -> Sequence[int]:
     """Those of the arms that fit what is left in the pool, if there is one."""
     return arms if room is None else [i for i in arms if reservation(state, state.arms[i], most, room) <= room]
-
-
-def _least(state: State, most: e.Ceiling) -> int:
-    """The least that would be set aside for a call, among the arms that may be pulled."""
-    return min((reservation(state, arm, most) for arm in state.arms if arm.enabled), default=0)
 
 
 def _ceiling(arm: Arm, most: e.Ceiling | None) -> int | None:
@@ -229,11 +240,17 @@ def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
     arm = state.fallback
     if arm is None or (state.requests is not None and state.served >= state.requests):
         return [], None
+    if not _may_serve(state, arm, command):
+        return [], None
     _check_not_paused_or_full(state, now)
     # Nothing is taken from the budget: what is noted is what it counts for if it is not told.
     known = _ceiling(state.arms[arm], command.most) is not None or _has_known_cost(state.arms[arm])
     reserved = reservation(state, state.arms[arm], command.most) if known else state.terms.reservation or 0
     return [_asked(state, command, now, arm, reserved, fallback=True)], state.seq + 1
+
+
+def _may_serve(state: State, arm: int, command: e.Ask) -> bool:
+    return command.arms is None or state.arms[arm].name in command.arms
 
 
 def _asked(
@@ -259,6 +276,7 @@ def _asked(
         fallback,
         command.most,
         command.room,
+        command.arms,
     )
 
 
@@ -268,11 +286,12 @@ def unknown_arm(state: State, owner: str, name: object) -> BadParameter:
     return BadParameter(owner, "arm", f"one of {', '.join(names)}", name)
 
 
-def _check_can_name(state: State, now: int) -> None:
+def _check_can_name(state: State, now: int, only: Collection[int] | None) -> None:
     """Raise NotNow where the campaign has not ended and yet no arm can be named."""
     _check_not_paused_or_full(state, now)
-    if not any(arm.enabled for arm in state.arms):
-        raise _retry_later(state, now, f"every arm of campaign {state.name!r} is disabled")
+    if not any(state.arms[i].enabled for i in (range(len(state.arms)) if only is None else only)):
+        of = f"of campaign {state.name!r}" if only is None else "that can serve this call"
+        raise _retry_later(state, now, f"every arm {of} is disabled")
     if state.left < 0:
         raise _retry_later(state, now, "what is left of the budget is set aside for pulls under way")
 

@@ -112,6 +112,7 @@ class Asked(Event, frozen=True):
     fallback: bool = False  # outside the budget, which is spent or has no room now
     most: Ceiling | None = None  # what the call could cost at most, as its asker said
     room: int | None = None  # what was left in the pool, where that had a say in this
+    arms: tuple[str, ...] | None = None  # those that could serve this call, as its asker said
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -334,6 +335,7 @@ class Ask(NamedTuple):
     most: Ceiling | None = None
     or_fallback: bool = False  # where no arm can be named now, name the fallback at once
     room: int | None = None  # what may be set aside, where that is bounded by a pool
+    arms: tuple[str, ...] | None = None  # those that can serve this call; None for all
 
 
 class Tell(NamedTuple):

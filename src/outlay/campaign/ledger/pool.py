@@ -38,15 +38,15 @@ class Pool:
     def refusal(self, ask: e.Ask, least: int, now: int) -> tuple[NotNow | OverBudget | None, bool]:
         """Why an ask gets no pull although its campaign has room: `least` is more than there is room for here.
 
-        None where it is the end; and whether there may be room again soon. An asker who did not say what a call can
-        cost has no smaller one.
+        None where it is the end; and whether there may be room again soon. An asker who said neither what a call can
+        cost nor which arms can serve it has no smaller one.
         """
         try:
             self._take(e.Ask(most=least), now)
         except NotNow as later:
             return later, True
         except OverBudget as over:
-            if ask.most is not None:
+            if ask.most is not None or ask.arms is not None:
                 return over, False
         return retry_next_window(self.state, now, ended=not self.state.ended), False
 

@@ -7,7 +7,7 @@ import msgspec
 
 from outlay import __version__
 from outlay.campaign.ledger import events as e
-from outlay.campaign.ledger.allocate import ArmChooser, NoRoom, admissible, choose, with_room
+from outlay.campaign.ledger.allocate import ArmChooser, NoRoom, admissible, arms_of, choose, with_room
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.decide import decide
 from outlay.campaign.ledger.state import State
@@ -101,15 +101,17 @@ def _chooses_otherwise(state: State, record: e.Record) -> bool:
     """Whether an arm was named that the policy, where it is at hand, does not name."""
     if not isinstance(record.event, e.Asked) or state.learner is None or record.event.fallback:
         return False
-    arms = with_room(state, admissible(state, record.event.most), record.event.most, record.event.room)
-    return choose(state, arms, record.seq)[0] != record.event.arm
+    event = record.event
+    arms = with_room(state, admissible(state, event.most, arms_of(state, event.arms)), event.most, event.room)
+    return choose(state, arms, record.seq)[0] != event.arm
 
 
 def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
     """The command that an event says it came from."""
     match event:
         case e.Asked():
-            return e.Ask(event.key, event.ttl, event.tags, event.metadata, event.most, event.fallback, event.room)
+            notes = event.key, event.ttl, event.tags, event.metadata
+            return e.Ask(*notes, event.most, event.fallback, event.room, event.arms)
         case e.Told():
             return e.Tell(event.pull, event.cost, event.reward, None, event.rounded)
         case e.Rewarded():
