@@ -34,6 +34,8 @@ from outlay.campaign.ledger.money import decimal_of
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import MOST_REWARD, label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, name_of, settled
+from outlay.campaign.reasons import MOST as MOST_REASONS
+from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
 from outlay.campaign.settings import LONGEST_WAIT, checked_reward, some_arms, triples
 from outlay.checks import checked_path, real, writing
@@ -369,6 +371,11 @@ class Client(_Base[ClientPull]):
         return convert(said, Status)
 
     @sync
+    def reasons(self, most: int = MOST_REASONS) -> Steps[Reasons]:
+        """Which arm an ask would name now, and why; as `Campaign.reasons`."""
+        return convert((yield from self._get("reasons", most=most)), Reasons)
+
+    @sync
     def pulls(
         self,
         status: PullPhase | None = None,
@@ -469,6 +476,13 @@ class Client(_Base[ClientPull]):
         """Bring back a campaign that was archived; as `Campaign.restore`."""
         yield from self._post("restore")
 
+    def for_asyncio(self) -> "AsyncClient":
+        """The same client for asyncio, with connections of its own; a spool stays with this one."""
+        other = AsyncClient(self._address, self.campaign, retry_for=self._retry_for, timeout=self._timeout)
+        other._ask_path, other._negative_costs = self._ask_path, self._negative_costs
+        other._http.headers = self._http.headers
+        return other
+
     def disconnect(self) -> None:
         """Let the connections go; the campaign stays as it is."""
         self._http.close()
@@ -501,7 +515,7 @@ class AsyncClient(_Base[AsyncClientPull]):
     reward = as_async(Client.reward, "")
     deliver, cancel, charge = as_async(Client.deliver, ""), as_async(Client.cancel, ""), as_async(Client.charge, "")
     extend, amend, status = as_async(Client.extend, ""), as_async(Client.amend, ""), as_async(Client.status, "")
-    pulls, history = as_async(Client.pulls, ""), as_async(Client.history, "")
+    pulls, history, reasons = as_async(Client.pulls, ""), as_async(Client.history, ""), as_async(Client.reasons, "")
     warm_start, add_arm = as_async(Client.warm_start, ""), as_async(Client.add_arm, "")
     set_budget, set_requests = as_async(Client.set_budget, ""), as_async(Client.set_requests, "")
     expect_requests, archive = as_async(Client.expect_requests, ""), as_async(Client.archive, "")

@@ -13,6 +13,7 @@ OutlayError
 ├── NotNow                              no pull can be named now: ask again later; nothing was written
 │   └── QueueFull                       too much waits to be written: try again later
 ├── OverBudget                          this call can cost more than is left; a smaller one may fit
+├── BudgetSpent                         the campaign has ended, and there is no fallback: no call is made any more
 ├── UnknownArm (a KeyError, IndexError) the problem has no arm of this name, or at this position
 ├── UnknownPull (also a KeyError)       the campaign has no pull of this number or key
 ├── ServiceError                        the service refused a request; `code` says why
@@ -201,6 +202,21 @@ class OverBudget(OutlayError):
 
     def __str__(self) -> str:
         return f"this call can cost {self.most:.15g}, and {self.left:.15g} is left of the budget"
+
+
+class BudgetSpent(OutlayError):
+    """The campaign has ended, and no fallback can serve the call: it was not made.
+
+    >>> print(BudgetSpent("bill"))
+    campaign 'bill' has ended: its budget is spent, or it was closed
+    """
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__(campaign)
+        self.campaign = campaign
+
+    def __str__(self) -> str:
+        return f"campaign {self.campaign!r} has ended: its budget is spent, or it was closed"
 
 
 class UnknownPull(OutlayError, KeyError):

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from outlay import __version__
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.state import PullPhase
+from outlay.campaign.reasons import MOST, Reasons
 from outlay.campaign.records import PullStatus, Receipt
 from outlay.service import schemas as s
 from outlay.service.auth import ANYBODY, COOKIE, HOURS, csrf_of
@@ -207,6 +208,12 @@ async def new_campaign(request: ApiRequest, body: s.CampaignBody) -> s.CampaignA
 async def campaign(request: ApiRequest) -> s.CampaignAndArms:
     """The status of a campaign."""
     return s.campaign_and_arms(await request.campaign.astatus())
+
+
+@table.route("GET", CAMPAIGN + "/reasons", "read")
+async def reasons(request: ApiRequest, most: Annotated[int, Meta(ge=1, le=1000)] = MOST) -> Reasons:
+    """Which arm an ask would name now, and why: what the policy weighs, for up to `most` arms. Nothing changes."""
+    return await request.campaign.areasons(most)
 
 
 @table.route("POST", CAMPAIGN + "/budget", "admin")

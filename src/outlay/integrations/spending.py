@@ -1,0 +1,153 @@
+"""What calls are paid from: a campaign in memory, in a file, in PostgreSQL or behind `outlay serve`, by one address."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
+
+from outlay.campaign import Campaign
+from outlay.campaign.ledger.events import Amount
+from outlay.campaign.pull import AnyPull
+from outlay.campaign.reasons import Reasons
+from outlay.campaign.records import Pull, Receipt, Status
+from outlay.errors import BadParameter, BudgetSpent, OutlayError
+
+if TYPE_CHECKING:
+    from outlay.client import AsyncClient, Client
+
+REMOTE = ("http://", "https://")
+FRESH = 1.0  # seconds for which reasons that were found are told again
+
+
+def campaign_at(
+    store: "Campaign | Client | str | None",
+    name: str = "default",
+    arms: Any = None,
+    budget: Amount | None = None,
+    **terms: Any,
+) -> "Campaign | Client":
+    """The campaign at an address: made on these terms, or opened, where there is one of this name on the same.
+
+    Args:
+        store: None for this program's memory; "sqlite:///spend.db", "postgresql://…" or the "http://…" of a service; a
+            campaign or client is given back as it is.
+        name: its name there.
+        arms: as `Campaign` takes them.
+        budget: as `Campaign` takes it; None opens the campaign that is there, whatever its terms.
+        terms: all others that `Campaign` takes.
+
+    >>> campaign_at(None, "bill", ["small", "large"], 10, currency="USD")
+    <Campaign 'bill': open, 0 of 10 USD spent in 0 pulls by Thrifty>
+    """
+    if store is not None and not isinstance(store, str):
+        return store
+    if store is None and budget is None:
+        raise BadParameter("campaign_at", "budget", "given for a campaign in memory", budget)
+    if store is not None and store.startswith(REMOTE):
+        from outlay.client import Client
+
+        client = Client(store, name)
+        if budget is not None:
+            client.create(arms, budget, **terms)
+        return client
+    if budget is not None:
+        return Campaign(arms, budget, store=store, name=name, **terms)
+    return Campaign.open(str(store), name)
+
+
+class Spending:
+    """The verbs of a campaign for asyncio, the same wherever it is, and from any event loop.
+
+    >>> async def one_call():
+    ...     async with Spending(campaign_at(None, "bill", ["small"], 10)) as spending:
+    ...         pull = await spending.ask(most=0.5)
+    ...         receipt = await spending.tell(pull, 0.25, 1)
+    ...         return (await spending.status()).spent
+    >>> asyncio.run(one_call())
+    0.25
+    """
+
+    def __init__(self, campaign: "Campaign | Client") -> None:
+        self.campaign = campaign
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+        self._reasons: Reasons | None = None
+        self._reasons_at = -FRESH
+        self._looking: asyncio.Task[None] | None = None
+
+    async def ask(
+        self,
+        key: str | None = None,
+        ttl: float | None = None,
+        *,
+        most: Amount | Mapping[str, Amount] | None = None,
+        arms: Iterable[str] | None = None,
+        wait: bool | float = False,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Pull:
+        """The next pull, as `Campaign.ask` names it; BudgetSpent where that has ended."""
+        given = {"most": most, "arms": arms, "wait": wait, "tags": tags, "metadata": metadata}
+        pull: Pull | None = await self._verb("ask")(key, ttl, **given)
+        if pull is None:
+            name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
+            raise BudgetSpent(name)
+        return pull
+
+    async def tell(self, pull: AnyPull, cost: Amount, reward: float | None = None) -> Receipt:
+        """`Campaign.tell`."""
+        return await self._verb("tell")(pull, cost, reward)  # type: ignore[no-any-return]
+
+    async def reward(self, pull: AnyPull, value: float) -> Receipt:
+        """`Campaign.reward`."""
+        return await self._verb("reward")(pull, value)  # type: ignore[no-any-return]
+
+    async def cancel(self, pull: AnyPull, reason: str = "") -> None:
+        """`Campaign.cancel`."""
+        await self._verb("cancel")(pull, reason)
+
+    async def charge(self, pull: AnyPull) -> None:
+        """`Campaign.charge`."""
+        await self._verb("charge")(pull)
+
+    async def status(self) -> Status:
+        """`Campaign.status`."""
+        return await self._verb("status")()  # type: ignore[no-any-return]
+
+    def reason(self, pull: Pull) -> str | None:
+        """Why this arm, in a sentence, by what was known a second ago, so that no call waits; None if not known yet."""
+        if time.monotonic() - self._reasons_at >= FRESH and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.ensure_future(self._look())
+        if pull.fallback:
+            return "The budget is spent, and this is the fallback."
+        if self._reasons is None:
+            return None
+        about = {arm.name: arm.words for arm in self._reasons.arms}
+        return self._reasons.words if pull.arm == self._reasons.arm else about.get(pull.arm)
+
+    async def _look(self) -> None:
+        try:
+            self._reasons = await self._verb("reasons")()
+        except OutlayError:  # a policy of the user's that explains nothing, or a key that may not read
+            self._reasons = None
+        self._reasons_at = time.monotonic()
+
+    def _verb(self, name: str) -> Any:
+        if isinstance(self.campaign, Campaign):
+            return getattr(self.campaign, f"a{name}")
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = self.campaign.for_asyncio()
+        return getattr(self._clients[loop], name)
+
+    async def disconnect(self) -> None:
+        """Let the store, or the connections of this event loop, go; the campaign stays as it is."""
+        if client := self._clients.pop(asyncio.get_running_loop(), None):
+            await client.disconnect()
+        await asyncio.to_thread(self.campaign.disconnect)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.disconnect()

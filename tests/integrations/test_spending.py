@@ -1,0 +1,105 @@
+"""The same verbs wherever the campaign is: memory, a file, a service; from one event loop and the next."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from outlay import Campaign, Client
+from outlay.campaign.ledger.events import Amount
+from outlay.errors import BadParameter, BudgetSpent, NoCampaign, NotNow
+from outlay.integrations.spending import Spending, campaign_at
+from outlay.service.auth import KeyStore
+from tests.service.conftest import running
+
+ARMS = {"small": 1.0, "large": 4.0}
+
+
+async def story(spending: Spending) -> list[object]:
+    """Every verb once or more."""
+    told = await spending.tell(await spending.ask(most=1, arms=["small"]), 0.5, 1)
+    later = await spending.ask(key="later", arms=["large"], metadata={"user": 7})
+    first = spending.reason(later)
+    await spending.tell(later, 2)
+    rewarded = await spending.reward("later", 0.25)
+    await spending.cancel(await spending.ask(most=1))
+    await spending.charge(await spending.ask(most=1, arms=["small"]))
+    open_pull = await spending.ask(most=1.5)
+    with pytest.raises(NotNow):
+        await spending.ask(most=1, wait=0.01)
+    await spending.tell(open_pull, 1.5, 0)
+    while (words := spending.reason(open_pull)) is None:
+        await asyncio.sleep(0.01)
+    with pytest.raises(BudgetSpent, match="'bill' has ended"):
+        await spending.ask()
+    status = await spending.status()
+    return [first, told.cost, rewarded.reward, words.endswith("."), status.spent, [arm.pulls for arm in status.arms]]
+
+
+async def in_another_loop(spending: Spending) -> float:
+    spent = (await spending.status()).spent
+    if isinstance(spending.campaign, Client):
+        await spending.disconnect()
+    return spent
+
+
+EXPECTED = [None, 0.5, 0.25, True, 5.0, [3, 1]]
+
+
+@pytest.mark.parametrize("place", ["memory", "file", "service"])
+def test_the_same_verbs_everywhere(place: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'bill.db'}"
+
+    def spent(address: str | None) -> None:
+        spending = Spending(campaign_at(address, "bill", ARMS, 5, mode="hard", policy="Frugal"))
+
+        async def whole() -> list[object]:
+            found = await story(spending)
+            elsewhere = await asyncio.to_thread(asyncio.run, in_another_loop(spending))
+            assert elsewhere == found[-2]
+            await spending.disconnect()
+            return found
+
+        assert asyncio.run(whole()) == EXPECTED
+
+    if place != "service":
+        spent(store if place == "file" else None)
+        return
+    with running(store) as address:
+        spent(address)
+        client = Client(address, "bill")
+        assert client.reasons().words
+        client.disconnect()
+
+
+def test_a_key_that_may_not_read_gets_no_reasons(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'bill.db'}"
+    Campaign(ARMS, 5, store=store, name="bill").disconnect()
+    token, _ = KeyStore(store).new("worker", ["ask", "tell"])
+
+    async def asked(client: Client) -> list[str | None]:
+        async with Spending(client) as spending:
+            pull = await spending.ask()
+            found = []
+            for _ in range(5):
+                found.append(spending.reason(pull))
+                await asyncio.sleep(0.05)
+            return found
+
+    with running(store) as address:
+        assert asyncio.run(asked(Client(address, "bill", key=token))) == [None] * 5
+
+
+def test_a_campaign_that_is_there_needs_no_terms(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'bill.db'}"
+    with pytest.raises(NoCampaign):
+        campaign_at(store, "bill")
+    budget: Amount = 5
+    with Campaign(ARMS, budget, store=store, name="bill") as mine:
+        assert campaign_at(mine) is mine
+        other = campaign_at(store, "bill")
+        assert isinstance(other, Campaign)
+        assert other.arms == ("small", "large")
+        other.disconnect()
+    with pytest.raises(BadParameter, match="budget of campaign_at must be given for a campaign in memory"):
+        campaign_at(None, "bill", ARMS)
