@@ -38,6 +38,7 @@ from outlay.campaign.reasons import MOST as MOST_REASONS
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
 from outlay.campaign.settings import LONGEST_WAIT, checked_reward, some_arms, triples
+from outlay.campaign.spends import SpendingFunctions
 from outlay.checks import checked_path, real, writing
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
 from outlay.sansio import Steps, as_async, sync
@@ -59,7 +60,7 @@ MOST_MONEY = 9 * 10**33  # nearly 2**53 of the largest unit
 _log = logging.getLogger("outlay.client")
 
 
-class _Base(Generic[H]):
+class _Base(SpendingFunctions, Generic[H]):
     """What both clients share: where the service is, who calls, and for how long to try."""
 
     _hand: type[H]
@@ -104,6 +105,15 @@ class _Base(Generic[H]):
 
     def _post(self, *parts: object, **fields: object) -> Steps[Any]:
         return self._send("POST", path_of(self.campaign, *parts), fields or None)
+
+    def _named(self) -> str:
+        return self.campaign
+
+    def _verbs(self, is_async: bool) -> Callable[[str], Callable[..., Any]]:
+        if is_async is not isinstance(self, AsyncClient):
+            allowed = "async functions with an AsyncClient, and others with a Client"
+            raise BadParameter("spends", "functions", allowed, "async ones" if is_async else "others")
+        return lambda verb: getattr(self, verb)
 
     def _held(self, said: Json) -> H:
         return self._hand.of(convert(said, Pull), self, self.campaign)

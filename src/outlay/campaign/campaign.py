@@ -28,6 +28,7 @@ from outlay.campaign.records import (
     entries,
     pull_status,
 )
+from outlay.campaign.spends import SpendingFunctions
 from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
 from outlay.campaign.waiting import WithTimeout, log
@@ -44,7 +45,7 @@ Outcomes = Iterable[tuple[AnyPull, Amount, float | None]]
 Most = Amount | Mapping[str, Amount] | None  # what a call can cost: on any arm, or on each that is named
 
 
-class Campaign:
+class Campaign(SpendingFunctions):
     """Spend a real budget: from many threads and processes, through crashes, without losing a cent.
 
     The same call on the same store and name opens the campaign again; other terms raise `CampaignConflict`. All methods
@@ -674,6 +675,12 @@ class Campaign:
         if unit.measured(owner, "budget", given, up=False)[1]:
             said = "has a budget of %.15g: %s is no whole number of units of %s"
             log(logging.WARNING, self._state.name, said, unit.amount(units), given, unit.size)
+
+    def _named(self) -> str:
+        return self.name
+
+    def _verbs(self, is_async: bool) -> Callable[[str], Callable[..., Any]]:
+        return lambda verb: getattr(self, f"a{verb}" if is_async else verb)
 
     def _perform(self, step: waiting.Step) -> Any:
         return waiting.perform(self._ledger, self._state.name, step)
