@@ -14,7 +14,7 @@ from outlay import Campaign
 from outlay.campaign import verify
 
 READ_ONLY_NAMES = {"name", "arms", "budget", "policy", "pool"}
-NO_VERBS = {"open", "on"}  # one opens a campaign, the other calls back from a thread
+NO_VERBS = {"open", "on", "spends"}  # one opens a campaign, one calls back from a thread, one takes async functions
 
 
 def verbs() -> list[str]:
