@@ -53,6 +53,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"policies": policies.UCBB1([1, 2], 3, 0)},
         "var_cost of UCBB1 must be one number or 3 numbers, one per arm; got 2 numbers",
     ),
+    (
+        {"problem": Problem([arms.Constant(1e-13, 1.0), arms.Constant(1.0, 1.0)]), "policies": policies.UCBB1(1, 1, 0)},
+        "min_cost of UCBB1 must be at most 1e-13, the smallest mean cost of the problem; got 1e-12",
+    ),
     ({"budgets": None}, "budgets or budget of simulate must be given"),
     ({"budget": 5.0}, "budgets or budget of simulate must be given, and not both"),
     ({"budgets": []}, "budgets of simulate"),

@@ -79,6 +79,11 @@ def simulate(
     for unknown in absent_laws(*checked_world("simulate", problem, requests).arms):
         raise NotCovered(unknown.absent())
     labelled = _labelled(policies, len(problem))
+    cheapest = float(problem.mean_costs.min())
+    for policy in labelled.values():
+        if 0.0 < cheapest < (least := getattr(policy, "min_cost", 0.0)):  # it would take such costs to be larger
+            allowed = f"at most {cheapest:g}, the smallest mean cost of the problem"
+            raise BadParameter(type(policy).__name__, "min_cost", allowed, least)
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)
     hard = word("simulate", "mode", mode, MODES) == "hard"
