@@ -8,6 +8,7 @@ from scipy.special import zeta
 
 import outlay
 from outlay.arms import Bernoulli, Constant, Discrete, Gaussian, Problem, StudentT, catalogue
+from outlay.beliefs import Belief
 from outlay.policies import UCBB1, UCBB2, UCBM1
 from outlay.theory import late_passage, optimal_policy, pull_bound, regret_from_pulls, upper_bound
 from outlay.theory.pull_bounds import pull_constants
@@ -51,8 +52,9 @@ def gaussian_tails() -> Numbers:
 def proposition_4() -> Numbers:
     """The sum of Lemma 1 over n ≥ n₀ = 4000 beside the residual, corrected and printed."""
     problem = Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.0)])
-    total = 0.5 * late_passage(1, 0.5, 4.0, 1 / 16) * float(zeta(2, 4000))  # Lemma 1 falls as n^−2
+    total = late_passage(1, 0.5, 4.0, 1 / 16) * float(zeta(2, 4000))  # Lemma 1 falls as n^−2
     yield f"{total:.4f}", "the sum of Lemma 1, coins, B = 1000, p = 4"
+    yield f"{0.5 * total:.4f}", "times Δμ = ½, what one worse arm may lose in such runs"
     proved, printed = (
         regret_from_pulls(problem, [0.0, 0.0], 1000.0, 4.0, 1 / 16, 0.0, constants).residual
         for constants in ("proved", "printed")
@@ -81,6 +83,15 @@ def proposition_6() -> Numbers:
     residual = r * (1 - r) - (cells[:, 3] - x * r) ** 2 / (x * (1 - x))
     failed = np.mean(np.abs(residual - 0.0475) > 0.1**2 * math.sqrt(2 * log / samples))
     yield f"{failed:.2f}".lstrip("0"), "how often its radius of L̂ is exceeded then"
+
+
+def estimates_below_the_slope() -> Numbers:
+    """The score of UCB-B1 where r̂ < ω, though ω ≤ r: with |r̂ − ω|, and with r̂ − ω as printed."""
+    policy = UCBB1(var_cost=0.04, var_reward=0.09, cov=0.036)
+    score = policy.score(Belief(0, 400, 1.0, 0.85, 0.0, 0.0, 0.0), log_n=5.0)
+    yield f"{score:.6f}".lstrip("0"), "score of UCB-B1 at r̂ = .85, ω = .9, with |r̂ − ω|"
+    radius = math.sqrt(policy.chosen_factor * policy.alpha * 0.04 * 5.0 / 400)
+    yield f"{score - 2 * 1.4 * (0.9 - 0.85) * radius:.6f}".lstrip("0"), "the same with r̂ − ω, as printed"
 
 
 def forced_pulls() -> Numbers:
@@ -199,6 +210,7 @@ def numbers() -> Numbers:
     yield from proposition_4()
     yield from proposition_5()
     yield from proposition_6()
+    yield from estimates_below_the_slope()
     yield from forced_pulls()
     yield from lemma_3()
     yield from lemma_3_on_g()

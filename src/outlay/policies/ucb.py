@@ -29,7 +29,7 @@ class UCBB1(RisingScore, KnownMoments):
         η = 2α·M_X·ln n/(3T) + √(L·α·Var(X)·ln n/T)
         score = r̂ + 1.4·(ε + |r̂ − ω|·η)/X̄      where η < 0.21875·X̄, else ∞ (also while T = 0)
 
-    The paper prints r̂ − ω and assumes ω ≤ r; the absolute value is what its Proposition 2 needs, and equal then.
+    The paper prints r̂ − ω and assumes ω ≤ r; Proposition 2 needs the absolute value, which differs where r̂ < ω.
     L = ½ is the paper's value for Gaussian pairs, and too small for α < 3.48: regret is known to be O(ln B) where
     α·L ≥ 1.742, and can be a power of B where it is below 1.741 (docs/errata.md). For bounded pairs ε has the range of
     R as in the text (the appendix has that of R − ωX). Taken literally the stability condition forces many pulls on
