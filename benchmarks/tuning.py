@@ -41,9 +41,10 @@ def tour(price: int, at: Parameters, seed: int, chance: random.Random) -> float:
     cities = _cities(seed)
     order = [*range(len(cities))]
     chance.shuffle(order)
-    length = before = sum(abs(cities[a] - cities[b]) for a, b in zip(order, order[1:] + order[:1], strict=True))
-    heat, moves = 10 ** (3 * at[0] - 3), 50 * PRICES[price]
-    cooling = (10 ** (-3 * at[1])) ** (1 / moves)
+    length: float = sum(abs(cities[a] - cities[b]) for a, b in zip(order, order[1:] + order[:1], strict=True))
+    before = length
+    heat, moves = math.pow(10, 3 * at[0] - 3), 50 * PRICES[price]
+    cooling = math.pow(math.pow(10, -3 * at[1]), 1 / moves)
     for _ in range(moves):
         i, j = sorted(chance.sample(range(len(order)), 2))
         a, b, c, d = (cities[order[k]] for k in (i - 1, i, j, (j + 1) % len(order)))

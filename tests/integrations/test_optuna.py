@@ -1,7 +1,9 @@
 """Optuna's own cases for samplers, and studies whose choices a campaign pays for."""
 
+import importlib
 import multiprocessing
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +15,9 @@ from optuna.testing import pytest_samplers as cases
 from optuna.trial import TrialState
 
 from outlay import Campaign
-from outlay.errors import BadParameter, BudgetSpent, NotNow
+from outlay.errors import BadParameter, BudgetSpent, MissingExtra, NotNow
 from outlay.integrations.optuna import OutlaySampler
+from tests.service.conftest import running
 
 CHOICES = {"model": ["small", "large"]}
 PRICE = {"small": 0.5, "large": 4.0}
@@ -175,7 +178,7 @@ def test_a_trial_that_does_not_say_its_cost_is_charged() -> None:
     assert sampler.campaign.status().spent == 6
 
 
-@pytest.mark.parametrize("cost", ["much", float("nan"), None, [1]])
+@pytest.mark.parametrize("cost", ["much", float("nan"), None, [1], -1.0])
 def test_a_cost_that_is_none_is_charged_and_said(cost: Any) -> None:
     sampler = priced(most=3)
     study = optuna.create_study(sampler=sampler)
@@ -313,6 +316,22 @@ def test_another_sampler_of_the_same_store_goes_on(tmp_path: Path) -> None:
     study.tell(first, objective(first))
     study.optimize(objective)
     assert study.sampler.campaign.status().spent == sum(trial.user_attrs["cost"] for trial in study.trials)
+    said = re.escape(
+        "choices of OutlaySampler must be those of the campaign: model=large; and model=small; got ['model=a']"
+    )
+    with pytest.raises(BadParameter, match=said):
+        OutlaySampler({"model": ["a"]}, store=store)
+
+
+def test_a_service_keeps_the_budget(tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path}/outlay.db") as address:
+        sampler = priced(10, store=address, name="tune")
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(objective)
+        assert sampler.campaign.status().spent == sum(trial.user_attrs["cost"] for trial in study.trials) > 10
+        with pytest.raises(BudgetSpent, match="campaign 'tune' has ended"):
+            study.ask()
+        sampler.campaign.disconnect()
 
 
 def test_a_retried_trial_has_a_pull_of_its_own() -> None:
@@ -384,12 +403,21 @@ def test_several_directions_are_refused() -> None:
         ({"reward": "best"}, "reward of OutlaySampler must be 'top' or 'value', or a function of a value; got 'best'"),
         ({"reward": ["top"]}, "reward of OutlaySampler must be"),
         ({"independent_sampler": "tpe"}, "independent_sampler of OutlaySampler must be a sampler of Optuna's"),
+        ({"seed": "x"}, "seed of OutlaySampler must be a whole number"),
+        ({"seed": 2**40}, "seed of OutlaySampler must be"),
         ({"most": "much"}, "Campaign must be"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadParameter, match=re.escape(said)):
         OutlaySampler(**{"choices": CHOICES, "budget": 10, **given})
+
+
+def test_without_optuna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    monkeypatch.delitem(sys.modules, "outlay.integrations.optuna")
+    with pytest.raises(MissingExtra, match=re.escape("OutlaySampler needs optuna: pip install 'outlay[optuna]'")):
+        importlib.import_module("outlay.integrations.optuna")
 
 
 def test_a_store_with_tables_of_optuna_is_refused(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from outlay.campaign.ledger.events import DEFAULT, Amount
-from outlay.errors import BadParameter, BudgetSpent, needed
+from outlay.checks import whole
+from outlay.errors import BadParameter, BudgetSpent, CampaignConflict, needed
 from outlay.integrations.spending import campaign_at
+from outlay.text import listed
 
 with needed("OutlaySampler"):
     from optuna import TrialPruned
@@ -86,13 +89,18 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             raise BadParameter(OWNER, "reward", f"{' or '.join(map(repr, REWARDS))}, or a function of a value", reward)
         if not (independent_sampler is None or isinstance(independent_sampler, BaseSampler)):
             raise BadParameter(OWNER, "independent_sampler", "a sampler of Optuna's", independent_sampler)
+        chance = None if seed is None else whole(OWNER, "seed", seed, at_least=0, below=2**32)
         self._arms = _combinations(choices)
         self._distributions = {each: CategoricalDistribution(tuple(given)) for each, given in choices.items()}
         self._cost, self._reward = cost, reward
-        self._others = TPESampler(seed=seed) if independent_sampler is None else independent_sampler
+        self._others = TPESampler(seed=chance) if independent_sampler is None else independent_sampler
         arms = {arm: most(dict(chosen)) if callable(most) else most for arm, chosen in self._arms.items()}
-        terms = {"seed": DEFAULT.seed if seed is None else seed, **terms}
-        self.campaign = campaign_at(store, name, arms, budget, **terms)
+        agreed = {"seed": DEFAULT.seed if chance is None else chance, "negative_costs": False, **terms}
+        self.campaign = campaign_at(store, name, arms, budget, **agreed)
+        if budget is None and (known := {arm.name for arm in self.campaign.status().arms}) != {*arms}:
+            raise BadParameter(
+                OWNER, "choices", f"those of the campaign, {listed(sorted(known)[:5])}", sorted(arms)[:5]
+            )
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The choices, and what the other sampler samples together."""
@@ -141,12 +149,16 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             raise
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Tell what the trial cost and earned, and stop the study when that spent the budget."""
-        self._others.after_trial(study, trial, state, values)
+        """Tell what the trial cost and earned; where that spends the budget, the study stops."""
         held = study._storage.get_trial_system_attrs(trial._trial_id).get(_key(trial))
-        if held is None:
-            return
-        pull, arm = held
+        if held is not None:
+            self._tell(study, trial, values[0] if values and state == TrialState.COMPLETE else None, *held)
+            if _in_loop(study) and self.campaign.status().ended:
+                study.stop()
+        self._others.after_trial(study, trial, state, values)
+
+    def _tell(self, study: Study, trial: FrozenTrial, value: float | None, pull: int, arm: str) -> None:
+        """Tell the trial's pull; where the trial does not say its cost, or says what cannot be, charge it."""
         try:
             for name, choice in self._arms[arm].items():
                 if trial.params.get(name, choice) != choice:
@@ -155,13 +167,11 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             if paid is None:
                 self.campaign.charge(pull)
             else:
-                earned = 0.0 if values is None or state != TrialState.COMPLETE else self._earned(study, values[0])
-                self.campaign.tell(pull, paid, earned)
+                self.campaign.tell(pull, paid, 0.0 if value is None else self._earned(study, value))
         except BaseException:
-            self.campaign.charge(pull)
+            with suppress(CampaignConflict):  # it was told, and the answer was lost
+                self.campaign.charge(pull)
             raise
-        if _in_loop(study) and self.campaign.status().ended:
-            study.stop()
 
     def _pull_of(self, study: Study, trial: FrozenTrial) -> tuple[int, str] | None:
         """The number and the arm of the trial's pull, which is asked for if there is none; None if the budget is spent.
@@ -181,7 +191,7 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
         pull = self.campaign.ask(arms=None if len(arms) == len(self._arms) else arms, wait=in_loop, metadata=about)
         if pull is None:
             if not in_loop:
-                raise BudgetSpent(self.campaign.status().name)
+                raise BudgetSpent(self.campaign._named())
             return None
         study._storage.set_trial_system_attr(trial._trial_id, _key(trial), [pull.id, pull.arm])
         return pull.id, pull.arm
