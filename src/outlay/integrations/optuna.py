@@ -98,9 +98,8 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
         agreed = {"seed": DEFAULT.seed if chance is None else chance, "negative_costs": False, **terms}
         self.campaign = campaign_at(store, name, arms, budget, **agreed)
         if budget is None and (known := {arm.name for arm in self.campaign.status().arms}) != {*arms}:
-            raise BadParameter(
-                OWNER, "choices", f"those of the campaign, {listed(sorted(known)[:5])}", sorted(arms)[:5]
-            )
+            theirs = listed(sorted(known), between="; ")
+            raise BadParameter(OWNER, "choices", f"those of the campaign: {theirs}", [*arms])
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The choices, and what the other sampler samples together."""
