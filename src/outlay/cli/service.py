@@ -18,7 +18,10 @@ from outlay.errors import OutlayError
 from outlay.service import ServiceSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from outlay.campaign import Campaign
+    from outlay.integrations.gateway import Gateway
     from outlay.service.auth import Key
 
 DEFAULT = ServiceSettings()
@@ -28,6 +31,7 @@ DEFAULT = ServiceSettings()
     epilog=example(
         "outlay serve",
         "outlay keys new --scope ask --scope tell workers",
+        "outlay serve --proxy gateway.toml",
         "outlay serve --host 0.0.0.0 --allowed-host budget.example.com --store postgresql://me:secret@server/spending",
     )
 )
@@ -35,12 +39,13 @@ DEFAULT = ServiceSettings()
 @click.option("--host", default=DEFAULT.host, show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT.port, show_default=True, help="The port.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name of the service; repeatable.")
-@click.option("--proxy", metavar="ADDRESS", help="Of a proxy that says for whom it calls, and whether by https.")
+@click.option("--proxy", metavar="FILE", help="Serve language models at /v1/chat/completions, too, as FILE.toml says.")
+@click.option("--trusted-proxy", metavar="ADDRESS", help="Of a proxy that says for whom it calls, and if by https.")
 @click.option("--warn", "warn_at", type=float, multiple=True, help="Warn when this share of a budget is spent, as 0.8.")
 @click.option("--webhook", envvar="OUTLAY_WEBHOOK", metavar="URL", help="Where warnings go, signed; else only the log.")
 @click.option("--log-all", is_flag=True, help="Log every request, not only those that fail or change something.")
 @click.option("--trace", is_flag=True, help="Trace requests by OpenTelemetry, which must be installed.")
-def serve(store: str, **options: Any) -> None:
+def serve(store: str, proxy: str | None, **options: Any) -> None:
     """Serve campaigns over HTTP: an API under /v1, a dashboard at /, numbers at /metrics.
 
     Without keys it answers programs on this machine alone; `outlay keys new` makes one. Logs are lines of JSON on
@@ -49,7 +54,20 @@ def serve(store: str, **options: Any) -> None:
     from outlay.service import serve
 
     settings = ServiceSettings(store=store, webhook_secret=os.environ.get("OUTLAY_WEBHOOK_SECRET", ""), **options)
-    serve(settings, lambda address: click.echo(f"outlay serves {address}"))
+    serve(settings, lambda address: click.echo(f"outlay serves {address}"), beside=_gateway(proxy, settings))
+
+
+def _gateway(path: str | None, settings: ServiceSettings) -> "Callable[[], Gateway] | None":
+    if path is None:
+        return None
+    if not path.endswith(".toml"):
+        what = "a TOML file, such as gateway.toml; the address of a proxy in front is --trusted-proxy"
+        raise click.UsageError(f"--proxy must be {what}; got {path!r}")
+    from outlay.integrations.gateway import Gateway
+    from outlay.integrations.gateway_file import load
+
+    file = load(path)
+    return lambda: Gateway(file, settings)
 
 
 @click.command(epilog=example("outlay campaign backup before.db", "outlay migrate"))

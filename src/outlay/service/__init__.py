@@ -29,7 +29,7 @@ class ServiceSettings(NamedTuple):
         most_bytes: the largest body of a request.
         most_active: requests with a key that may be under way; more are refused, with 503.
         most_streams: event streams that may be open.
-        proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
+        trusted_proxy: the address of a proxy whose word about schemes and callers is taken; None where there is none.
         warn_at: shares of a budget, as 0.8: a warning is made when so much is spent.
         webhook: where warnings are sent, beside the log; None for nowhere.
         webhook_secret: what they are signed with.
@@ -44,7 +44,7 @@ class ServiceSettings(NamedTuple):
     most_bytes: int = 1 << 20
     most_active: int = 2000
     most_streams: int = 100
-    proxy: str | None = None
+    trusted_proxy: str | None = None
     warn_at: tuple[float, ...] = ()
     webhook: str | None = None
     webhook_secret: str = ""

@@ -7,11 +7,12 @@ import re
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from itertools import count
+from typing import Protocol
 from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -24,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from outlay.campaign.records import Status
 from outlay.campaign.stores.transaction import queue_depth
 from outlay.errors import BadParameter
-from outlay.service import LOOPBACK, ServiceSettings, endpoints, streams
+from outlay.service import LOOPBACK, ServiceSettings, streams
 from outlay.service.alerts import BudgetAlerts
 from outlay.service.auth import KeyCache
 from outlay.service.campaigns import OpenCampaigns
@@ -52,14 +53,28 @@ _REQUEST_IDS = map((uuid.uuid4().hex[:20] + "{:012x}").format, count())  # for r
 _log = logging.getLogger("outlay.service")
 
 
+class Beside(Protocol):
+    """What is served beside the service's own routes: by path and method, and what begins and ends with the service."""
+
+    @property
+    def paths(self) -> Mapping[str, Mapping[str, ASGIApp]]:
+        """The applications."""
+
+    async def begin(self) -> None:
+        """Called before the first request."""
+
+    async def end(self) -> None:
+        """Called after the last."""
+
+
 class Application:
     """The service of one store, to be run by `uvicorn` or a test client.
 
     Every request passes here: its host, origin and number are checked, headers added, errors told as problems, logged.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: ServiceSettings, beside: Beside | None = None) -> None:
+        self.settings, self._beside = settings, beside
         self.campaigns, self.keys = OpenCampaigns(settings), KeyCache(settings.store)
         self.metrics = Metrics(self.campaigns)
         self._hosts = {*settings.hosts, *LOOPBACK} if settings.hosts or settings.on_loopback else None  # None: any
@@ -68,6 +83,8 @@ class Application:
             paths[route.path].apps[route.method] = route
         for path, page in streams.pages().items():
             paths[path].apps["GET"] = page
+        for path, apps in ({} if beside is None else beside.paths).items():
+            paths[path].apps |= apps
         listed = [Route(path, by_method) for path, by_method in paths.items()]
         self._router = Router(listed, redirect_slashes=False, default=_nothing_here, lifespan=self._lifespan)
 
@@ -140,9 +157,13 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, _: "Application") -> AsyncIterator[None]:
+        if self._beside is not None:
+            await self._beside.begin()
         alerts = asyncio.ensure_future(BudgetAlerts(self.campaigns).run())
         yield
         self.campaigns.stopping.set()
+        if self._beside is not None:
+            await self._beside.end()
         await alerts
         await self.campaigns.close()
         self.keys.close()
@@ -163,7 +184,7 @@ class ByMethod:
         if app is None:
             raise Refused("method_not_allowed", allow=", ".join(sorted(self.apps)))
         scope["path_params"] = {name: unquote(value) for name, value in scope["path_params"].items()}
-        scope["outlay.route"] = app.path if isinstance(app, endpoints.Route) else "page"
+        scope["outlay.route"] = getattr(app, "path", "page")
         await app(scope, receive, send)
 
 

@@ -187,7 +187,7 @@ class KeyCache:
         digest = digest_of(token)
         key = self._keys.get(digest)
         if key is None or not hmac.compare_digest(key.digest, digest) or not key.valid(at := now()):
-            raise self._failed(address)
+            raise self.failed(address)
         if at - self._used.get(key.id, key.used or 0) > USED:
             self._used[key.id] = at
             await self._write(lambda: self._store.note_use(key.id, at))
@@ -236,8 +236,8 @@ class KeyCache:
         except StoreError as error:
             _log.error("the audit log, or when a key was used, cannot be written: %s", error)
 
-    def _failed(self, address: str) -> Refused:
-        """Count a failure; after too many the refusal says when to try again."""
+    def failed(self, address: str) -> Refused:
+        """Count a failure of this caller; after too many the refusal says when to try again."""
         at = time.monotonic()
         since, count = self._failures.pop(address, (at, 0))
         if at - since > WINDOW:

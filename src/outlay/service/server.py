@@ -20,7 +20,7 @@ from outlay.campaign.stores.engines import is_older
 from outlay.checks import real
 from outlay.errors import BadParameter, StoreError
 from outlay.service import ServiceSettings
-from outlay.service.app import Application, traced
+from outlay.service.app import Application, Beside, traced
 from outlay.service.auth import KeyStore, now
 
 SECONDS = 30.0  # for a request to arrive, from its first byte or from the connection
@@ -34,13 +34,19 @@ PATIENCE = 25  # seconds for open requests when the service stops: it ends withi
 _log = logging.getLogger("outlay.service")
 
 
-def serve(settings: ServiceSettings, ready: Callable[[str], None] | None = None, seconds: float | None = None) -> None:
+def serve(
+    settings: ServiceSettings,
+    ready: Callable[[str], None] | None = None,
+    seconds: float | None = None,
+    beside: Callable[[], Beside] | None = None,
+) -> None:
     """Run the service until SIGINT or SIGTERM, or for so many seconds; `ready` is called with its address.
 
     Refuses to listen beyond this machine while no key was made, and to start on a store that an older version made.
+    What is served `beside` its own routes is made when that is known.
     """
     check(settings)
-    server = Server(Application(settings), ready)
+    server = Server(Application(settings, None if beside is None else beside()), ready)
     listening = bound(settings.host, settings.port)
     allow_many_files()
     log_json()
@@ -107,7 +113,7 @@ class Server(uvicorn.Server):
     """uvicorn, which tells the application at once to stop, so that streams and waits end."""
 
     def __init__(self, app: Application, ready: Callable[[str], None] | None = None, patience: int = PATIENCE) -> None:
-        proxy = app.settings.proxy
+        proxy = app.settings.trusted_proxy
         config = uvicorn.Config(
             traced(app) if app.settings.trace else app,
             access_log=False,

@@ -1,0 +1,565 @@
+"""An endpoint for any client of OpenAI's API, each call of which is a pull: `outlay serve --proxy gateway.toml`.
+
+A call reads top to bottom: `Gateway._chat` bounds what it can cost on each arm and asks the campaign; `_Attempt` calls
+the provider, and ends the pull once: told, where the provider says how many tokens it took; cancelled, where the
+request was refused; charged with its ceiling, where nobody knows what was billed. A client that leaves changes nothing
+of that: what the provider sends is read to its end.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
+
+from outlay import errors
+from outlay.campaign.records import Pull
+from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
+from outlay.integrations.gateway_file import GatewayFile, ModelArm
+from outlay.integrations.spending import Spending, campaign_at
+from outlay.service import ServiceSettings
+from outlay.service.endpoints import JSON, ApiRequest
+from outlay.service.problems import Refused, problem_of
+
+PER_MESSAGE, PER_TOOL, FORMATTED = (
+    16,
+    64,
+    1000,
+)  # tokens that a provider may add to a prompt; the last: for tools at all
+SPARE = 60.0  # seconds that a pull lasts longer than the call
+LAST = 3.0  # seconds for pulls to be ended when the service stops
+LONG = 60.0  # seconds: who would have to wait longer is told that the quota is used
+BAD_REQUEST = (400, 413, 415, 422)  # the request's fault, not the arm's
+UNSURE = (408, 504, 524)  # somebody in between gave up: the provider may have billed it
+CODES = {"no_key": "invalid_api_key", "not_now": "rate_limit_exceeded"}  # as OpenAI says it
+EVENTS = "text/event-stream"
+PLAIN = "".join(map(chr, range(32, 127))).replace("%", "")
+
+Handler = Callable[[ApiRequest, Send], Awaitable[None]]
+Tokens = Annotated[int, Meta(ge=0, le=10**9)]
+Wanted = Annotated[int, Meta(ge=1, le=10**8)] | None
+_log = logging.getLogger("outlay.gateway")
+
+
+class Part(Struct):
+    """A part of a message."""
+
+    type: str
+
+
+class Message(Struct):
+    """What must be known of a message to bound its tokens."""
+
+    content: str | list[Part] | None = None
+    audio: Any = None
+
+
+class Tool(Struct):
+    """A tool; those that the provider runs itself are billed by other prices."""
+
+    type: str
+
+
+class Chat(Struct):
+    """What must be known of a request; all else goes through untouched."""
+
+    model: str
+    messages: Annotated[list[Message], Meta(min_length=1)]
+    max_tokens: Wanted = None
+    max_completion_tokens: Wanted = None
+    n: Annotated[int, Meta(ge=1, le=128)] | None = None
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    tools: list[Tool] | None = None
+    response_format: Any = None
+    modalities: list[str] | None = None
+    audio: Any = None
+    prediction: Any = None
+    web_search_options: Any = None
+    service_tier: str | None = None
+
+
+class Feedback(Struct, forbid_unknown_fields=True):
+    """What a pull earned."""
+
+    pull: int | str
+    reward: float | bool
+
+
+class PromptDetails(Struct):
+    """Which tokens of a prompt were read from a cache."""
+
+    cached_tokens: Tokens | None = None
+
+
+class Usage(Struct):
+    """What a provider says that a call took."""
+
+    prompt_tokens: Tokens
+    completion_tokens: Tokens = 0
+    total_tokens: Tokens = 0
+    prompt_tokens_details: PromptDetails | None = None
+
+    def cost(self, arm: ModelArm) -> Decimal:
+        """By the arm's prices; all that is no prompt is output, also where a provider counts thoughts apart."""
+        details = self.prompt_tokens_details
+        cached = 0 if details is None else details.cached_tokens or 0
+        return arm.cost(self.prompt_tokens, max(self.completion_tokens, self.total_tokens - self.prompt_tokens), cached)
+
+
+class Rejected(Exception):
+    """A request that is answered with an error, in OpenAI's shape."""
+
+    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
+        super().__init__(status, code, message, param)
+        self.status, self.code, self.message, self.param = status, code, message, param
+
+
+class ProviderFailed(Exception):
+    """A provider that did not answer the call, or refused it; `answer` is what the client is told."""
+
+    def __init__(self, answer: Response, again: bool) -> None:
+        super().__init__(answer, again)
+        self.answer, self.again = answer, again
+
+
+class Call(NamedTuple):
+    """A request that was read: for each arm what it can cost at most, and how long an answer may be."""
+
+    chat: Chat
+    body: dict[str, Any]
+    most: dict[str, Decimal]
+    tokens: dict[str, int]
+
+    def content(self, arm: ModelArm) -> bytes:
+        """What the arm's provider is sent."""
+        body = {key: value for key, value in self.body.items() if key not in ("max_tokens", "max_completion_tokens")}
+        body |= {"model": arm.model, arm.provider.limit: self.tokens[arm.name]}
+        if self.chat.stream:
+            body["stream_options"] = {**(self.chat.stream_options or {}), "include_usage": True}
+        return msgspec.json.encode(body)
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether the client of a stream asked for its usage."""
+        return bool((self.chat.stream_options or {}).get("include_usage"))
+
+
+class Gateway:
+    """The endpoint; the service runs it beside its own routes."""
+
+    def __init__(self, file: GatewayFile, settings: ServiceSettings) -> None:
+        if not file.keys and not settings.on_loopback:
+            raise BadFile(f"{file.source} lacks access.key_env: without keys only this machine may be listened on")
+        self._file = file
+        self.spending = Spending(_opened(file, settings))
+        self.paths: dict[str, dict[str, ASGIApp]] = {
+            "/v1/chat/completions": {"POST": _Endpoint("/v1/chat/completions", self._chat, file.keys)},
+            "/v1/models": {"GET": _Endpoint("/v1/models", self._models, file.keys)},
+            "/v1/models/{model:path}": {"GET": _Endpoint("/v1/models/{model}", self._model, file.keys)},
+            "/v1/feedback": {"POST": _Endpoint("/v1/feedback", self._feedback, file.keys)},
+        }
+        self._ending: set[asyncio.Task[Any]] = set()  # pulls
+
+    async def begin(self) -> None:
+        """Be ready to call providers."""
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=200)
+        timeout = httpx2.Timeout(None, connect=10.0)  # a call as a whole has `timeout` seconds
+        self._http = httpx2.AsyncClient(limits=limits, timeout=timeout, trust_env=False, follow_redirects=False)
+
+    async def end(self) -> None:
+        """Let go; every call is over, or was cancelled, and then its pull is charged."""
+        await asyncio.sleep(0)  # those that were cancelled just now begin to end their pulls
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=LAST)
+        await self._http.aclose()
+        await self.spending.disconnect()
+
+    async def ended(self, pull: Pull, verb: Coroutine[Any, Any, Any]) -> Any:
+        """End a pull, also when the call is cancelled meanwhile; what fails is logged, and the pull expires."""
+
+        async def end() -> Any:
+            try:
+                return await verb
+            except errors.OutlayError as error:
+                _log.error("pull %d of %r could not be ended, and will expire: %s", pull.id, pull.arm, error)
+
+        task = asyncio.ensure_future(end())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return await asyncio.shield(task)
+
+    async def _chat(self, request: ApiRequest, send: Send) -> None:
+        call = self._read(await _body(request, self._file.most_bytes))
+        metadata = {"request": request.scope["outlay.request"]}
+        ttl, most, retries = self._file.timeout + SPARE, call.most, self._file.retries
+        failed: ProviderFailed | None = None
+        while True:
+            asking = self.spending.ask(ttl=ttl, most=most, arms=most, wait=self._file.wait, metadata=metadata)
+            try:
+                pull = await request.unless_gone(asking)
+            except (BudgetSpent, OverBudget, NotNow) as error:
+                raise failed or error from None
+            try:
+                await _Attempt(self, request, call, pull, self._file.arms[pull.arm]).run(self._http, self._file, send)
+                return
+            except ProviderFailed as error:
+                failed = error
+                most = {name: amount for name, amount in most.items() if name != pull.arm}
+                if not (failed.again and most and retries):
+                    raise
+                retries -= 1
+
+    def _read(self, content: bytes) -> Call:
+        """The request, with a bound on what it can cost."""
+        body = msgspec.json.decode(content)
+        chat = msgspec.convert(body, Chat)
+        for name in ("audio", "prediction", "web_search_options"):
+            if getattr(chat, name) is not None:
+                raise Rejected(
+                    400, "unsupported_parameter", f"{name} is billed by prices of its own: leave it out", name
+                )
+        if chat.modalities not in (None, ["text"]):
+            raise Rejected(400, "unsupported_value", 'modalities must be ["text"]', "modalities")
+        if chat.service_tier not in (None, "auto", "default", "flex"):
+            raise Rejected(400, "unsupported_value", "service_tier must be auto, default or flex", "service_tier")
+        if any(tool.type not in ("function", "custom") for tool in chat.tools or ()):
+            raise Rejected(400, "unsupported_value", "tools must be functions, or custom", "tools")
+        kinds = [part.type for each in chat.messages if isinstance(each.content, list) for part in each.content]
+        if any(each.audio is not None for each in chat.messages) or not {"text", "refusal", "image_url"}.issuperset(
+            kinds
+        ):
+            raise Rejected(400, "unsupported_value", "messages may hold text and image_url alone", "messages")
+        images = kinds.count("image_url")
+        arms = self._arms(chat.model)
+        able = [arm for arm in arms if not images or arm.image_tokens is not None]
+        if not able:
+            raise Rejected(400, "unsupported_value", f"the model {chat.model!r} takes no images", "messages")
+        added = PER_MESSAGE * len(chat.messages) + PER_TOOL * len(chat.tools or ())
+        added += FORMATTED if chat.tools or chat.response_format is not None else 0
+        wanted = max(chat.max_tokens or 0, chat.max_completion_tokens or 0) or self._file.max_tokens
+        tokens = {arm.name: min(wanted or arm.max_output_tokens, arm.max_output_tokens) for arm in able}
+        call = Call(chat, body, {}, tokens)
+        for arm in able:  # a token is a byte at least, and the request holds every byte of the prompt
+            prompt = len(call.content(arm)) + added + images * (arm.image_tokens or 0)
+            call.most[arm.name] = arm.most(prompt, tokens[arm.name] * (chat.n or 1))
+        return call
+
+    def _arms(self, model: str) -> list[ModelArm]:
+        if model in self._file.models:
+            return [*self._file.arms.values()]
+        if model not in self._file.arms:
+            raise Rejected(404, "model_not_found", f"The model {model[:200]!r} does not exist.", "model")
+        return [self._file.arms[model]]
+
+    async def _models(self, request: ApiRequest, send: Send) -> None:
+        names = [*self._file.models, *self._file.arms]
+        listed = {"object": "list", "data": [self._shown(name) for name in names]}
+        await _json(listed)(request.scope, request.receive, send)
+
+    async def _model(self, request: ApiRequest, send: Send) -> None:
+        name = request.path_params["model"]
+        self._arms(name)
+        await _json(self._shown(name))(request.scope, request.receive, send)
+
+    def _shown(self, name: str) -> dict[str, object]:
+        arm = self._file.arms.get(name)
+        return {"id": name, "object": "model", "created": 0, "owned_by": arm.provider.name if arm else "outlay"}
+
+    async def _feedback(self, request: ApiRequest, send: Send) -> None:
+        said = msgspec.json.decode(await _body(request, self._file.most_bytes), type=Feedback)
+        pull = int(said.pull) if isinstance(said.pull, str) and said.pull.isdecimal() else said.pull
+        receipt = await self.spending.reward(pull, said.reward)
+        await _json(receipt)(request.scope, request.receive, send)
+
+
+class _Attempt:
+    """One call of a provider."""
+
+    def __init__(self, gateway: Gateway, request: ApiRequest, call: Call, pull: Pull, arm: ModelArm) -> None:
+        self._gateway, self._request, self._call, self._pull, self._arm = gateway, request, call, pull, arm
+        self._is_over = False
+
+    async def run(self, http: httpx2.AsyncClient, file: GatewayFile, send: Send) -> None:
+        """Call, answer, and end the pull; ProviderFailed where there is no answer."""
+        self._deadline = asyncio.get_running_loop().time() + file.timeout
+        self._reward = file.reward
+        provider = self._arm.provider
+        headers = {"content-type": JSON} | ({"authorization": f"Bearer {provider.key}"} if provider.key else {})
+        sent = http.build_request("POST", provider.url, content=self._call.content(self._arm), headers=headers)
+        try:
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    answer = await http.send(sent, stream=True)
+                    is_stream = answer.headers.get("content-type", "").startswith(EVENTS)
+                    content = b"" if answer.status_code == 200 and is_stream else await answer.aread()
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                await self._tell(Decimal(0), 0.0)
+                raise self._failed(502, f"the provider {provider.name!r} cannot be reached", again=True) from error
+            except (httpx2.RequestError, TimeoutError) as error:
+                await self._charge()
+                late = isinstance(error, TimeoutError)
+                what = f"took longer than {file.timeout:g} s" if late else "broke off"
+                raise self._failed(
+                    504 if late else 502, f"the call of {provider.name!r} {what}", again=False
+                ) from error
+            try:
+                if answer.status_code != 200:
+                    await self._refused(answer, content)
+                elif is_stream:
+                    await self._relay(answer, send)
+                else:
+                    await self._answer(answer, content, send)
+            finally:
+                await answer.aclose()
+        finally:
+            if not self._is_over:  # cancelled, or broken here: nobody knows what was billed
+                await self._charge()
+
+    async def _answer(self, answer: httpx2.Response, content: bytes, send: Send) -> None:
+        """An answer in one piece."""
+        cost = await self._settle(_usage_of(content))
+        headers = self._headers() | ({} if cost is None else {"x-outlay-cost": format(cost, "f")})
+        headers["content-type"] = answer.headers.get("content-type", JSON)
+        await Response(content, 200, headers)(self._request.scope, self._request.receive, send)
+
+    async def _relay(self, answer: httpx2.Response, send: Send) -> None:
+        """A stream, line by line; to a client that has left, `send` sends nothing."""
+        headers = {**self._headers(), "content-type": EVENTS, "cache-control": "no-store"}
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        usage, last = None, b""
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                async for line in _lines(answer):
+                    if line == b"data: [DONE]":
+                        last = line + b"\n\n"
+                        break
+                    found, kept = self._chunk(line)
+                    usage = found or usage
+                    if kept:
+                        await send({"type": "http.response.body", "body": kept + b"\n\n", "more_body": True})
+        except (httpx2.RequestError, TimeoutError):
+            error = _error(502, "provider_error", f"the stream of {self._arm.provider.name!r} broke off")
+            last = b"data: " + msgspec.json.encode(error) + b"\n\n"
+            usage = None
+        await self._settle(usage)
+        await send({"type": "http.response.body", "body": last})
+
+    def _chunk(self, line: bytes) -> tuple[Usage | None, bytes]:
+        """The usage in a line of a stream, and the line as the client gets it; without what it did not ask for."""
+        if b'"usage"' not in line or not line.startswith(b"data:"):
+            return None, line
+        try:
+            chunk = msgspec.json.decode(line[5:])
+        except msgspec.DecodeError:
+            return None, line
+        usage = _usage_in(chunk)
+        if self._call.wants_usage or not isinstance(chunk, dict) or "usage" not in chunk:
+            return usage, line
+        if usage is not None and not chunk.get("choices"):
+            return usage, b""
+        del chunk["usage"]
+        return usage, b"data: " + msgspec.json.encode(chunk)
+
+    async def _refused(self, answer: httpx2.Response, content: bytes) -> None:
+        """An error of the provider; it is passed on, but never with a key."""
+        status, provider = answer.status_code, self._arm.provider
+        if status in BAD_REQUEST:
+            await self._over(self._gateway.spending.cancel(self._pull, f"the provider refused it: {status}"))
+        elif status in UNSURE:
+            await self._charge()
+        else:
+            await self._tell(Decimal(0), 0.0)
+        again = status not in (*BAD_REQUEST, *UNSURE)
+        if status in (401, 403):
+            raise self._failed(502, f"the provider {provider.name!r} refused the key of this endpoint", again)
+        if provider.key:
+            content = content.replace(provider.key.encode(), b"***")
+        try:
+            said = msgspec.json.decode(content)
+        except (msgspec.DecodeError, RecursionError):
+            said = None
+        if status < 400 or not (isinstance(said, dict) and isinstance(said.get("error"), dict)):
+            message = f"the provider {provider.name!r} answered {status}"
+            raise self._failed(max(status, 502) if status < 400 else status, message, again)
+        after = answer.headers.get("retry-after", "")
+        headers = self._headers() | ({"retry-after": after} if after.isdecimal() else {})
+        raise ProviderFailed(Response(content, status, headers, JSON), again)
+
+    def _failed(self, status: int, message: str, again: bool) -> ProviderFailed:
+        _log.warning("pull %d of %r failed: %s", self._pull.id, self._pull.arm, message)
+        return ProviderFailed(_json(_error(status, "provider_error", message), status, self._headers()), again)
+
+    def _headers(self) -> dict[str, str]:
+        reason = self._gateway.spending.reason(self._pull)
+        return {
+            "x-outlay-pull": str(self._pull.id),
+            "x-outlay-arm": quote(self._pull.arm, safe=PLAIN),
+            "x-outlay-reserved": format(Decimal(repr(self._pull.reserved)), "f"),
+        } | ({} if reason is None else {"x-outlay-reason": quote(reason, safe=PLAIN)})
+
+    async def _settle(self, usage: Usage | None) -> Decimal | None:
+        """Tell what the call cost, if the provider said it."""
+        if usage is None:
+            _log.warning("pull %d of %r is charged: its usage is not known", self._pull.id, self._pull.arm)
+            await self._charge()
+            return None
+        cost = usage.cost(self._arm)
+        await self._tell(cost, self._reward)
+        return cost
+
+    async def _tell(self, cost: Decimal, reward: float | None) -> None:
+        receipt = await self._over(self._gateway.spending.tell(self._pull, cost, reward))
+        if receipt is not None and receipt.overrun:
+            said = "pull %d of %r cost %s, more than the %g set aside: are its prices right?"
+            _log.warning(said, self._pull.id, self._pull.arm, cost, self._pull.reserved)
+
+    async def _charge(self) -> None:
+        await self._over(self._gateway.spending.charge(self._pull))
+
+    async def _over(self, verb: Coroutine[Any, Any, Any]) -> Any:
+        self._is_over = True
+        return await self._gateway.ended(self._pull, verb)
+
+
+class _Endpoint:
+    """A route: its key is checked first, and what goes wrong is told in OpenAI's shape."""
+
+    def __init__(self, path: str, handler: Handler, keys: tuple[str, ...]) -> None:
+        self.path, self._handler, self._keys = path, handler, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = ApiRequest(scope, receive, send)
+        campaigns, is_answered = request.campaigns, False
+
+        async def answering(message: AsgiMessage) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            self._authorize(request)
+            if campaigns.active >= campaigns.settings.most_active:
+                raise Refused("busy", retry_after=1.0)
+            campaigns.active += 1
+            try:
+                await self._handler(request, answering)
+            finally:
+                campaigns.active -= 1
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            if is_answered:
+                raise
+            answer = _refusal(error)
+            if answer.status_code >= 500 and not isinstance(error, (ProviderFailed, Refused)):
+                _log.error("request %s failed", scope["outlay.request"], exc_info=error)
+            await answer(scope, receive, send)
+
+    def _authorize(self, request: ApiRequest) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        digest = hashlib.sha256(token.strip().encode()).hexdigest() if scheme.lower() == "bearer" else ""
+        if self._keys and not any(hmac.compare_digest(digest, key) for key in self._keys):
+            raise request.key_cache.failed(request.address)
+        if (connection := request.scope.get("outlay.connection")) is not None:
+            connection.keyless_since = None
+
+
+def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
+    """The campaign, which has every arm of the file."""
+    terms = {"mode": "hard", **file.terms} if file.terms else {}
+    budget = terms.pop("budget", None)
+    try:
+        campaign = campaign_at(file.store or settings.store, file.name, [*file.arms], budget, **terms)
+    except BadParameter as error:
+        raise BadFile(f"{file.source}, campaign: {error}") from None
+    known = {arm.name for arm in campaign.status().arms}
+    for name in file.arms:
+        if name not in known:
+            raise BadFile(f"{file.source}: arms.{name} is no arm of the campaign {file.name!r}: add it there")
+    return campaign
+
+
+async def _body(request: ApiRequest, most: int) -> bytes:
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > most:
+            raise Refused("too_large", f"at most {most} bytes are taken")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Refused("not_json")
+    return content
+
+
+async def _lines(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    """The lines of a stream that are not empty."""
+    rest = b""
+    async for part in answer.aiter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            if line := line.rstrip(b"\r"):
+                yield line
+    if rest:
+        yield rest
+
+
+def _usage_of(content: bytes) -> Usage | None:
+    try:
+        return _usage_in(msgspec.json.decode(content))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _usage_in(said: Any) -> Usage | None:
+    """The usage in an answer; None where there is none that can be understood."""
+    try:
+        return msgspec.convert(said["usage"], Usage)
+    except (msgspec.ValidationError, KeyError, TypeError):
+        return None
+
+
+def _json(content: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(content), status, headers, JSON)
+
+
+def _error(status: int, code: str, message: str, param: str | None = None) -> dict[str, object]:
+    kind = "invalid_request_error" if status in (400, 401, 404) else code
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def _refusal(error: Exception) -> Response:
+    """An error in OpenAI's shape."""
+    match error:
+        case ProviderFailed():
+            return error.answer
+        case Rejected():
+            return _json(_error(error.status, error.code, error.message, error.param), error.status)
+        case BudgetSpent() | OverBudget():
+            return _no_quota(error, getattr(error, "retry_after", None))
+        case NotNow() if error.retry_after >= LONG:
+            return _no_quota(error, error.retry_after)
+        case ServiceError():
+            return _json(_error(503, "server_error", "the campaign cannot be asked: see the log"), 503)
+    found = problem_of(error)
+    words = found.detail or found.title
+    headers = {} if found.retry_after is None else {"retry-after": str(max(1, round(found.retry_after)))}
+    status = 400 if found.status == 422 else found.status
+    return _json(_error(status, CODES.get(found.code, found.code), words), status, headers)
+
+
+def _no_quota(error: Exception, retry_after: float | None) -> Response:
+    """The budget is used: clients need not try again at once."""
+    headers = {"x-should-retry": "false"} | ({} if retry_after is None else {"retry-after": str(round(retry_after))})
+    return _json(_error(429, "insufficient_quota", str(error)), 429, headers)
