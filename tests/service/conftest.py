@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +20,7 @@ from outlay import Campaign, Client
 from outlay.campaign import verify
 from outlay.errors import OutlayError
 from outlay.service import ServiceSettings, application
+from outlay.service.app import Beside
 from outlay.service.auth import KeyStore
 from outlay.service.server import Server, bound
 
@@ -62,11 +63,18 @@ def key_store(store: str) -> Iterator[KeyStore]:
 
 
 @contextmanager
-def running(store: str, port: int = 0, **settings: Any) -> Iterator[str]:
+def running(
+    store: str,
+    port: int = 0,
+    beside: Callable[[ServiceSettings], Beside] | None = None,
+    patience: int = 5,
+    **settings: Any,
+) -> Iterator[str]:
     """A service on a real socket, in a thread of this process."""
-    app = application(ServiceSettings(store=store, **settings))
+    given = ServiceSettings(store=store, **settings)
+    app = application(given, None if beside is None else beside(given))
     ready: Queue[str] = Queue()
-    server = Server(app, ready.put, patience=5)
+    server = Server(app, ready.put, patience=patience)
     thread = threading.Thread(target=server.run, args=[[bound("127.0.0.1", port)]])
     thread.start()
     try:

@@ -38,7 +38,7 @@ class ModelArm(NamedTuple):
     >>> provider = Provider("here", "http://localhost:8000/v1/chat/completions", "max_tokens", None)
     >>> arm = ModelArm("large", provider, "gpt", Decimal("2.5"), Decimal(10), 1000, cached_input=Decimal("0.5"))
     >>> arm.cost(prompt=2000, output=100), arm.cost(prompt=2000, output=100, cached=1000)
-    (Decimal('0.0060'), Decimal('0.004'))
+    (Decimal('0.006'), Decimal('0.004'))
     """
 
     name: str
