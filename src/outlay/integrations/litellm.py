@@ -1,0 +1,393 @@
+"""A cap on what LiteLLM spends: `BudgetRouter` names a model for each attempt, and settles what it cost.
+
+One object is a routing plugin and a logger. LiteLLM calls its parts in this order, for each attempt (each retry and
+each fallback is one): `run` marks the attempt; `async_filter_deployments` asks the campaign for one of the models that
+could serve it; `async_pre_call_deployment_hook` limits what the call can cost; then a hook of success or of failure
+ends the pull. What LiteLLM never reports (a stream that was left, a task that was cancelled) ends by the pull's `ttl`.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from outlay.campaign import Campaign
+from outlay.campaign.ledger.events import Amount
+from outlay.campaign.pull import AnyPull
+from outlay.campaign.records import Pull
+from outlay.checks import real, whole
+from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
+from outlay.integrations.spending import Spending, campaign_at
+
+with needed("outlay.integrations.litellm"):
+    import litellm
+    from litellm.integrations.custom_logger import CustomLogger
+
+if TYPE_CHECKING:
+    from outlay.client import Client
+
+Json = dict[str, Any]
+OWNER = "BudgetRouter"
+SIGNAL = "outlay"  # our place in `routing_plugin_signals`
+HEADER = "x-outlay-pull"
+LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")  # as requests name it
+PROMPT = ("messages", "input", "prompt", "instructions", "system", "tools", "functions", "response_format")
+WORDS = (
+    "text",
+    "input_text",
+    "output_text",
+    "tool_result",
+    "tool_use",
+    "thinking",
+)  # parts whose bytes bound their tokens
+MOST_OPEN = 100_000  # attempts that are remembered until they are reported; left streams never are
+NOT_BILLED = (
+    litellm.BadRequestError,
+    litellm.AuthenticationError,
+    litellm.PermissionDeniedError,
+    litellm.NotFoundError,
+    litellm.UnprocessableEntityError,
+    litellm.RateLimitError,
+    litellm.ServiceUnavailableError,
+    litellm.InternalServerError,
+)
+
+
+def failure_cost(error: Exception) -> Amount | None:
+    """What a failed attempt costs, as far as its error says: 0 where the provider refused it; None where nobody knows.
+
+    >>> failure_cost(litellm.RateLimitError("Slow down.", "openai", "gpt-4o"))
+    0
+    >>> failure_cost(litellm.Timeout("No answer.", "gpt-4o", "openai")) is None
+    True
+    """
+    return 0 if isinstance(error, NOT_BILLED) else None
+
+
+class _Attempt(NamedTuple):
+    """A call under way: its pull, and the tokens that it may answer with, where the request does not say."""
+
+    pull: Pull
+    output: int | None
+    reward: float | None = None
+
+
+class BudgetRouter(CustomLogger):  # type: ignore[misc]
+    """A budget for a LiteLLM `Router`, or for the proxy: hand it over as a plugin.
+
+    Args:
+        arms: the models, as `litellm_params.model` names them. Deployments of one model are one arm.
+        budget: dollars; None opens the campaign that is there.
+        store: where the campaign is, as `campaign_at` takes it.
+        name: the campaign's name.
+        reward: what an answer earns: a function of the logger's `kwargs` and the response. None: it comes later, by
+            the method `reward`.
+        output_limit: tokens that an answer may have where the request sets no limit, which it then does. None: as many
+            as the model can give.
+        prompt_tokens: how many tokens a request has at most: a function of its parameters. None: its bytes; and where
+            it is not text alone, as many as the model reads.
+        failure_cost: what a failed attempt cost: a function of its error. None from it: nobody knows, and all that was
+            set aside is charged.
+        wait: seconds that a call waits at most for room in the budget, while others hold it.
+        timeout: seconds that the campaign's store or service has to answer.
+        terms: all others that `Campaign` takes; `mode` is "hard" if not given.
+
+    >>> budget = BudgetRouter(["openai/gpt-4o-mini", "openai/gpt-4o"], 10, currency="USD", name="bill")
+    >>> budget.campaign
+    <Campaign 'bill': open, 0 of 10 USD spent in 0 pulls by Thrifty>
+    >>> models = [{"model_name": "chat", "litellm_params": {"model": f"openai/{name}", "api_key": "…"}}
+    ...           for name in ("gpt-4o-mini", "gpt-4o")]
+    >>> router = litellm.Router(model_list=models, plugins=[budget])
+    >>> budget.unregister()
+    """
+
+    def __init__(
+        self,
+        arms: Any = None,
+        budget: Amount | None = None,
+        *,
+        store: "Campaign | Client | str | None" = None,
+        name: str = "default",
+        reward: Callable[[Json, Any], float | None] | None = None,
+        output_limit: int | None = 4096,
+        prompt_tokens: Callable[[Mapping[str, Any]], int] | None = None,
+        failure_cost: Callable[[Exception], Amount | None] = failure_cost,
+        wait: float = 0.2,
+        timeout: float = 5.0,
+        **terms: Any,
+    ) -> None:
+        super().__init__()
+        for what, function in (("reward", reward), ("prompt_tokens", prompt_tokens)):
+            if not (function is None or callable(function)):
+                raise BadParameter(OWNER, what, "a function, or None", function)
+        if not callable(failure_cost):
+            raise BadParameter(OWNER, "failure_cost", "a function of an error", failure_cost)
+        self.output_limit = None if output_limit is None else whole(OWNER, "output_limit", output_limit, at_least=1)
+        self.wait = real(OWNER, "wait", wait, at_least=0, at_most=60)
+        self.timeout = real(OWNER, "timeout", timeout, above=0)
+        if budget is not None:
+            terms.setdefault("mode", "hard")
+        self.campaign = campaign_at(store, name, arms, budget, **terms)
+        self.name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
+        self.spending = Spending(self.campaign)
+        self._reward, self._prompt_tokens, self._failure_cost = reward, prompt_tokens, failure_cost
+        self._mark = uuid.uuid4().hex[:12]  # of this object, among others on campaigns of the same name
+        self._known: frozenset[str] = frozenset()
+        self._open: dict[int, _Attempt] = {}
+        litellm.logging_callback_manager.add_litellm_callback(self)
+
+    def unregister(self) -> None:
+        """Hear no more from LiteLLM, whose lists are those of the whole process; the campaign stays as it is."""
+        for event in ("", "success_", "failure_", "input_", "_async_success_", "_async_failure_", "_async_input_"):
+            listed = getattr(litellm, f"{event}callbacks" if not event else f"{event}callback")
+            while self in listed:
+                listed.remove(self)
+
+    async def reward(self, pull: AnyPull, value: float) -> None:
+        """What an answer earned, said later; `pull` is its number, as `x-outlay-pull` says it."""
+        number = pull if isinstance(pull, int) else getattr(pull, "id", None)
+        if number in self._open:  # the caller has its answer, and LiteLLM has not reported the cost yet
+            self._open[number] = self._open[number]._replace(reward=real("reward", "value", value))
+        else:
+            await self.spending.reward(pull, value)
+
+    def serve_feedback(self, app: Any, path: str = "/outlay/feedback") -> None:
+        """Let the proxy take rewards: `POST /outlay/feedback {"pull": 17, "reward": 1}`, by the proxy's own keys."""
+        from fastapi import APIRouter, Depends, HTTPException
+        from litellm.proxy.auth.user_api_key_auth import user_api_key_auth
+
+        routes = APIRouter()
+
+        @routes.post(path, dependencies=[Depends(user_api_key_auth)])
+        async def feedback(said: dict[str, Any]) -> dict[str, Any]:
+            try:
+                if set(said) != {"pull", "reward"}:
+                    raise BadParameter("feedback", "body", 'an object with "pull" and "reward"', said)
+                await self.reward(said["pull"], said["reward"])
+            except OutlayError as error:
+                raise HTTPException(400, str(error)) from error
+            return said
+
+        app.include_router(routes)
+        app.router.routes.insert(0, app.router.routes.pop())  # before the proxy's own, some of which match any path
+
+    # What follows is called by LiteLLM, in this order.
+
+    async def run(self, context: Any) -> Any:
+        """Mark the attempt as one that this campaign pays for; which deployments are healthy is not known yet."""
+        context.signals[SIGNAL] = {"campaign": self.name, "plugin": self._mark}
+        return context
+
+    async def async_filter_deployments(
+        self,
+        model: str,
+        healthy_deployments: list[Any],
+        messages: Any,
+        request_kwargs: Json | None = None,
+        parent_otel_span: Any = None,  # noqa: ARG002 (LiteLLM gives it)
+    ) -> list[Any]:
+        """The deployments of the model that the campaign names for this attempt."""
+        given = request_kwargs or {}
+        signal = self._signal(given)
+        if signal is None:
+            return healthy_deployments
+        call = {"messages": messages, **given}
+        try:
+            async with asyncio.timeout(self.timeout + self.wait):
+                able = await self._able(model, healthy_deployments, given)
+                bounds = {arm: [self._ceiling(each, call) for each in each_of] for arm, each_of in able.items()}
+                pull = await self.spending.ask(
+                    most={arm: max(ceiling for ceiling, _ in found) for arm, found in bounds.items()},
+                    arms=[*able],
+                    wait=self.wait,
+                    metadata={"call": str(given.get("litellm_call_id", ""))},
+                )
+        except (BudgetSpent, OverBudget) as error:
+            status = await self.spending.status()
+            raise litellm.BudgetExceededError(status.spent, status.budget, message=str(error)) from error
+        except BadParameter as error:
+            raise litellm.BadRequestError(str(error), model, SIGNAL) from error
+        except NotNow as error:
+            raise litellm.RateLimitError(str(error), SIGNAL, model) from error
+        except TimeoutError as error:
+            said = f"campaign {self.name!r} did not answer within {self.timeout:g} seconds"
+            raise litellm.ServiceUnavailableError(said, SIGNAL, model) from error
+        except OutlayError as error:
+            raise litellm.ServiceUnavailableError(str(error), SIGNAL, model) from error
+        outputs = [output for _, output in bounds[pull.arm] if output is not None]
+        self._open[pull.id] = _Attempt(pull, min(outputs, default=None))
+        if len(self._open) > MOST_OPEN:
+            del self._open[next(iter(self._open))]
+        signal.update(pull=pull.id, arm=pull.arm, reason=self.spending.reason(pull))
+        return able[pull.arm]
+
+    async def async_pre_call_deployment_hook(self, kwargs: Json, call_type: Any) -> Json | None:  # noqa: ARG002
+        """The request as it is sent: with a limit on its answer, tokens counted, and no retry that nobody pays for."""
+        signal = self._signal(kwargs)
+        if signal is None:
+            return None
+        if "pull" not in signal:
+            said = f"campaign {self.name!r} pays for calls of a model group, not of one deployment by its number"
+            raise litellm.BadRequestError(said, kwargs.get("model"), SIGNAL)
+        sent = {**kwargs, "max_retries": 0}
+        if (attempt := self._open.get(signal["pull"])) is not None and attempt.output is not None:
+            sent["max_tokens"] = attempt.output
+        if kwargs.get("stream") and kwargs.get("messages") is not None:
+            sent["stream_options"] = {**(kwargs.get("stream_options") or {}), "include_usage": True}
+        for key in ("metadata", "litellm_metadata"):  # LiteLLM's own is one for all attempts
+            if _signals(kwargs.get(key)):
+                sent[key] = {**kwargs[key], "routing_plugin_signals": {**_signals(kwargs[key]), SIGNAL: {**signal}}}
+        return sent
+
+    async def async_post_call_success_deployment_hook(
+        self,
+        request_data: Json,
+        response: Any,
+        call_type: Any,  # noqa: ARG002
+    ) -> Any:
+        """Let the caller know the pull: `response._hidden_params["outlay"]`."""
+        if (signal := self._signal(request_data)) is not None:
+            response._hidden_params[SIGNAL] = {**signal}
+        return response
+
+    async def async_post_call_response_headers_hook(self, data: Json, *_: Any, **__: Any) -> dict[str, str] | None:
+        """Let the proxy's caller know the pull."""
+        signal = self._signal(data)
+        return None if signal is None or "pull" not in signal else {HEADER: str(signal["pull"])}
+
+    async def async_log_success_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
+        """Tell what the call cost; a stream is reported when it was read to its end."""
+        attempt = self._ended(kwargs.get("litellm_params") or {})
+        if attempt is None:
+            return
+        cost, earned = kwargs.get("response_cost"), attempt.reward
+        try:
+            if self._reward is not None and earned is None:
+                earned = self._reward(kwargs, response_obj)
+        finally:  # what it cost is known, also where the user's function raises
+            if cost is None:
+                await self.spending.charge(attempt.pull)
+            else:
+                await self.spending.tell(attempt.pull, round(cost, 12), earned)  # floats of cents are never exact
+
+    async def async_post_call_failure_deployment_hook(
+        self, request_data: Mapping[str, Any], exception: Exception, *_: Any, **__: Any
+    ) -> None:
+        """End the pull of an attempt that failed."""
+        await self._failed(self._ended(request_data), exception)
+
+    async def async_log_failure_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
+        """End the pull of a stream that failed on its way."""
+        await self._failed(self._ended(kwargs.get("litellm_params") or {}), kwargs.get("exception"))
+
+    # Helpers.
+
+    async def _failed(self, attempt: _Attempt | None, error: Any) -> None:
+        if attempt is None:
+            return
+        cost = self._failure_cost(error)
+        if cost is None:
+            await self.spending.charge(attempt.pull)
+        else:
+            await self.spending.tell(attempt.pull, cost, 0)
+
+    def _signal(self, kwargs: Mapping[str, Any]) -> Json | None:
+        """What this object has said of the attempt whose parameters these are, if it is one of its own."""
+        for key in ("litellm_metadata", "metadata"):
+            signal: Json | None = _signals(kwargs.get(key)).get(SIGNAL)
+            if signal is not None and signal["plugin"] == self._mark:
+                return signal
+        return None
+
+    def _ended(self, kwargs: Mapping[str, Any]) -> _Attempt | None:
+        """The attempt that is reported, once."""
+        return self._open.pop((self._signal(kwargs) or {}).get("pull", -1), None)
+
+    async def _able(self, model: str, deployments: Iterable[Any], given: Json) -> dict[str, list[Json]]:
+        """The deployments that may be chosen, by their arms."""
+        metadata = given.get("litellm_metadata") or given.get("metadata") or {}
+        narrowed = metadata.get("_routing_plugin_candidate_models")  # by another plugin
+        listed = [deployments] if isinstance(deployments, dict) else deployments
+        by_arm: dict[str, list[Json]] = {}
+        for each in listed:
+            arm = each["litellm_params"]["model"]
+            if narrowed is None or arm in narrowed:
+                by_arm.setdefault(arm, []).append(each)
+        if not by_arm.keys() <= self._known:
+            self._known = frozenset(arm.name for arm in (await self.spending.status()).arms)
+        if strangers := sorted(by_arm.keys() - self._known):
+            raise BadParameter(
+                OWNER,
+                f"arms of campaign {self.name!r}",
+                f"those of {model!r}, {', '.join(strangers)}",
+                ", ".join(sorted(self._known)),
+            )
+        return by_arm
+
+    def _ceiling(self, deployment: Json, call: Json) -> tuple[float, int | None]:
+        """What this call can cost at most there, and the limit on its answer, where one has to be set."""
+        info = _prices(deployment)
+        params = deployment["litellm_params"]
+        arm = params["model"]
+        priced = [key for key in info if not key.endswith("_priority") or call.get("service_tier") == "priority"]
+        paid_in = _dearest(info, priced, ("input_cost_per_token", "cache_creation_input_token_cost"))
+        paid_out = _dearest(info, priced, ("output_cost_per_token", "output_cost_per_reasoning_token"))
+        if paid_in is None or paid_out is None:
+            raise BadParameter(OWNER, f"price of {arm}", "in LiteLLM's price map or in model_info", None)
+        prompt = self._prompt(call, info) if paid_in else 0
+        if prompt is None:
+            raise BadParameter(
+                OWNER, f"max_input_tokens of {arm}", "known for what is not text, or prompt_tokens", None
+            )
+        if not paid_out:
+            return round(prompt * paid_in, 12), None
+        asked = next((value for key in LIMITS for value in (call.get(key), params.get(key)) if value), None)
+        most = info.get("max_output_tokens") or info.get("max_tokens")
+        limits = [limit for limit in (self.output_limit, most) if limit is not None]
+        if asked is None and not limits:
+            raise BadParameter(OWNER, "max_tokens", f"in the request, as {arm} has no limit of its own", None)
+        output = asked or min(limits)
+        times = max(call.get("n") or params.get("n") or 1, call.get("best_of") or 1)
+        return round(prompt * paid_in + output * times * paid_out, 12), None if asked else output
+
+    def _prompt(self, call: Json, info: Json) -> int | None:
+        """How many tokens a prompt has at most, None if nobody can tell."""
+        if self._prompt_tokens is not None:
+            return self._prompt_tokens(call)
+        read: int | None = info.get("max_input_tokens")
+        if any(part.get("type", "text") not in WORDS for part in _parts(call)):
+            return read
+        said = {key: call[key] for key in PROMPT if call.get(key) is not None}
+        size = len(json.dumps(said, ensure_ascii=False, default=str).encode())
+        return size if read is None else min(size, read)
+
+
+def _signals(metadata: Any) -> Json:
+    """What plugins have said of an attempt."""
+    return (metadata or {}).get("routing_plugin_signals") or {}
+
+
+def _parts(call: Json) -> Iterable[Json]:
+    """The parts of messages that have parts."""
+    listed = [call.get("messages"), call.get("input")]
+    messages = [each for said in listed if isinstance(said, list) for each in said if isinstance(each, dict)]
+    contents = [message.get("content") for message in messages]
+    return [part for content in contents if isinstance(content, list) for part in content if isinstance(part, dict)]
+
+
+def _prices(deployment: Json) -> Json:
+    """What LiteLLM's price map says of a model, and what the deployment says of itself, which goes first."""
+    model = deployment["litellm_params"]["model"]
+    info = deployment.get("model_info") or {}
+    names = (info.get("base_model"), model, model.partition("/")[2])
+    found: Json = next((litellm.model_cost[name] for name in names if name in litellm.model_cost), {})
+    own = {**deployment["litellm_params"], **info}
+    return {**found, **{key: value for key, value in own.items() if value is not None}}
+
+
+def _dearest(info: Json, keys: Iterable[str], prefixes: tuple[str, ...]) -> float | None:
+    """The highest of some prices: of long prompts, of what is written to a cache."""
+    return max(
+        (info[key] for key in keys if key.startswith(prefixes) and isinstance(info[key], (int, float))), default=None
+    )
