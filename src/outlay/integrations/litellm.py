@@ -21,6 +21,7 @@ from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBu
 from outlay.integrations.spending import Spending, campaign_at
 
 with needed("outlay.integrations.litellm"):
+    import httpx
     import litellm
     from litellm.integrations.custom_logger import CustomLogger
 
@@ -33,6 +34,7 @@ SIGNAL = "outlay"  # our place in `routing_plugin_signals`
 HEADER = "x-outlay-pull"
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")  # as requests name it
 PROMPT = ("messages", "input", "prompt", "instructions", "system", "tools", "functions", "response_format")
+ELSEWHERE = ("previous_response_id", "conversation")  # where a part of the prompt is not in the request
 WORDS = (
     "text",
     "input_text",
@@ -52,17 +54,27 @@ NOT_BILLED = (
     litellm.ServiceUnavailableError,
     litellm.InternalServerError,
 )
+NOT_REACHED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 def failure_cost(error: Exception) -> Amount | None:
-    """What a failed attempt costs, as far as its error says: 0 where the provider refused it; None where nobody knows.
+    """What a failed attempt costs, as far as its error says.
+
+    0 where the provider was not reached or has refused; None where nobody knows: after a timeout, or where the
+    connection broke.
 
     >>> failure_cost(litellm.RateLimitError("Slow down.", "openai", "gpt-4o"))
     0
     >>> failure_cost(litellm.Timeout("No answer.", "gpt-4o", "openai")) is None
     True
     """
-    return 0 if isinstance(error, NOT_BILLED) else None
+    causes: list[BaseException] = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    if any(isinstance(each, NOT_REACHED) for each in causes):
+        return 0
+    broke = any(isinstance(each, httpx.TransportError) for each in causes)
+    return 0 if isinstance(error, NOT_BILLED) and not broke else None
 
 
 class _Attempt(NamedTuple):
@@ -196,17 +208,17 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         try:
             async with asyncio.timeout(self.timeout + self.wait):
                 able = await self._able(model, healthy_deployments, given)
+                if not able:
+                    return []
                 bounds = {arm: [self._ceiling(each, call) for each in each_of] for arm, each_of in able.items()}
-                pull = await self.spending.ask(
-                    most={arm: max(ceiling for ceiling, _ in found) for arm, found in bounds.items()},
-                    arms=[*able],
-                    wait=self.wait,
-                    metadata={"call": str(given.get("litellm_call_id", ""))},
-                )
-        except (BudgetSpent, OverBudget) as error:
-            status = await self.spending.status()
-            raise litellm.BudgetExceededError(status.spent, status.budget, message=str(error)) from error
-        except BadParameter as error:
+                most = {arm: max(ceiling for ceiling, _ in found) for arm, found in bounds.items()}
+                call_id = str(given.get("litellm_call_id", ""))
+                try:
+                    pull = await self.spending.ask(most=most, arms=[*able], wait=self.wait, metadata={"call": call_id})
+                except (BudgetSpent, OverBudget) as error:
+                    status = await self.spending.status()
+                    raise litellm.BudgetExceededError(status.spent, status.budget, message=str(error)) from error
+        except (BadParameter, _Refused) as error:
             raise litellm.BadRequestError(str(error), model, SIGNAL) from error
         except NotNow as error:
             raise litellm.RateLimitError(str(error), SIGNAL, model) from error
@@ -275,28 +287,30 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         self, request_data: Mapping[str, Any], exception: Exception, *_: Any, **__: Any
     ) -> None:
         """End the pull of an attempt that failed."""
-        await self._failed(self._ended(request_data), exception)
-
-    async def async_log_failure_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
-        """End the pull of a stream that failed on its way."""
-        await self._failed(self._ended(kwargs.get("litellm_params") or {}), kwargs.get("exception"))
-
-    # Helpers.
-
-    async def _failed(self, attempt: _Attempt | None, error: Any) -> None:
-        if attempt is None:
+        if (attempt := self._ended(request_data)) is None:
             return
-        cost = self._failure_cost(error)
+        cost = self._failure_cost(exception)
         if cost is None:
             await self.spending.charge(attempt.pull)
         else:
             await self.spending.tell(attempt.pull, cost, 0)
 
+    async def async_log_failure_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
+        """End the pull of a stream that broke off, or of a call that was never made: all other failures came before."""
+        if (attempt := self._ended(kwargs.get("litellm_params") or {})) is None:
+            return
+        if kwargs.get("api_call_start_time") is None:
+            await self.spending.cancel(attempt.pull, "LiteLLM made no call")
+        else:
+            await self.spending.charge(attempt.pull)
+
+    # Helpers.
+
     def _signal(self, kwargs: Mapping[str, Any]) -> Json | None:
         """What this object has said of the attempt whose parameters these are, if it is one of its own."""
         for key in ("litellm_metadata", "metadata"):
-            signal: Json | None = _signals(kwargs.get(key)).get(SIGNAL)
-            if signal is not None and signal["plugin"] == self._mark:
+            signal: Json = _signals(kwargs.get(key)).get(SIGNAL) or {}
+            if signal.get("plugin") == self._mark:
                 return signal
         return None
 
@@ -308,64 +322,64 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         """The deployments that may be chosen, by their arms."""
         metadata = given.get("litellm_metadata") or given.get("metadata") or {}
         narrowed = metadata.get("_routing_plugin_candidate_models")  # by another plugin
-        listed = [deployments] if isinstance(deployments, dict) else deployments
         by_arm: dict[str, list[Json]] = {}
-        for each in listed:
+        for each in deployments:
             arm = each["litellm_params"]["model"]
             if narrowed is None or arm in narrowed:
                 by_arm.setdefault(arm, []).append(each)
         if not by_arm.keys() <= self._known:
             self._known = frozenset(arm.name for arm in (await self.spending.status()).arms)
-        if strangers := sorted(by_arm.keys() - self._known):
-            raise BadParameter(
-                OWNER,
-                f"arms of campaign {self.name!r}",
-                f"those of {model!r}, {', '.join(strangers)}",
-                ", ".join(sorted(self._known)),
-            )
+        for arm in by_arm.keys() - self._known:
+            raise _Refused(f"{arm} of model group {model!r} is no arm of campaign {self.name!r}: add it there")
         return by_arm
 
     def _ceiling(self, deployment: Json, call: Json) -> tuple[float, int | None]:
         """What this call can cost at most there, and the limit on its answer, where one has to be set."""
-        info = _prices(deployment)
-        params = deployment["litellm_params"]
-        arm = params["model"]
-        priced = [key for key in info if not key.endswith("_priority") or call.get("service_tier") == "priority"]
-        paid_in = _dearest(info, priced, ("input_cost_per_token", "cache_creation_input_token_cost"))
-        paid_out = _dearest(info, priced, ("output_cost_per_token", "output_cost_per_reasoning_token"))
+        info, params = _prices(deployment), deployment["litellm_params"]
+        arm, said = params["model"], (call, params, call.get("extra_body") or {})
+        paid_in = _dearest(info, call, "input_cost_per_token", "cache_creation_input_token_cost")
+        paid_out = _dearest(info, call, "output_cost_per_token", "output_cost_per_reasoning_token")
         if paid_in is None or paid_out is None:
-            raise BadParameter(OWNER, f"price of {arm}", "in LiteLLM's price map or in model_info", None)
+            raise _Refused(f"nobody knows what {arm} costs: say input_cost_per_token and output_cost_per_token")
         prompt = self._prompt(call, info) if paid_in else 0
         if prompt is None:
-            raise BadParameter(
-                OWNER, f"max_input_tokens of {arm}", "known for what is not text, or prompt_tokens", None
-            )
+            raise _Refused(f"nobody knows how long this prompt is for {arm}: say its max_input_tokens in model_info")
         if not paid_out:
             return round(prompt * paid_in, 12), None
-        asked = next((value for key in LIMITS for value in (call.get(key), params.get(key)) if value), None)
-        most = info.get("max_output_tokens") or info.get("max_tokens")
-        limits = [limit for limit in (self.output_limit, most) if limit is not None]
+        asked = max(_numbers(said, *LIMITS), default=None)
+        limits = [limit for limit in (self.output_limit, info.get("max_output_tokens")) if limit is not None]
         if asked is None and not limits:
-            raise BadParameter(OWNER, "max_tokens", f"in the request, as {arm} has no limit of its own", None)
+            raise _Refused(f"nobody knows how long an answer of {arm} can be: give max_tokens")
         output = asked or min(limits)
-        times = max(call.get("n") or params.get("n") or 1, call.get("best_of") or 1)
-        return round(prompt * paid_in + output * times * paid_out, 12), None if asked else output
+        answers = max(_numbers(said, "n", "best_of"), default=1)
+        return round(prompt * paid_in + output * answers * paid_out, 12), None if asked else output
 
     def _prompt(self, call: Json, info: Json) -> int | None:
         """How many tokens a prompt has at most, None if nobody can tell."""
         if self._prompt_tokens is not None:
             return self._prompt_tokens(call)
         read: int | None = info.get("max_input_tokens")
-        if any(part.get("type", "text") not in WORDS for part in _parts(call)):
+        if any(part.get("type", "text") not in WORDS for part in _parts(call)) or any(map(call.get, ELSEWHERE)):
             return read
         said = {key: call[key] for key in PROMPT if call.get(key) is not None}
-        size = len(json.dumps(said, ensure_ascii=False, default=str).encode())
+        size = len(json.dumps(said, ensure_ascii=False, default=str).encode(errors="surrogatepass"))
         return size if read is None else min(size, read)
+
+
+class _Refused(OutlayError):
+    """A request that no ceiling can be given."""
 
 
 def _signals(metadata: Any) -> Json:
     """What plugins have said of an attempt."""
-    return (metadata or {}).get("routing_plugin_signals") or {}
+    signals = metadata.get("routing_plugin_signals") if isinstance(metadata, dict) else None
+    return signals if isinstance(signals, dict) else {}
+
+
+def _numbers(said: Iterable[Mapping[str, Any]], *names: str) -> list[int]:
+    """The numbers of these names, wherever they are given."""
+    given = [(name, each[name]) for each in said for name in names if each.get(name) is not None]
+    return [whole("the request", name, value, at_least=1) for name, value in given]
 
 
 def _parts(call: Json) -> Iterable[Json]:
@@ -386,8 +400,8 @@ def _prices(deployment: Json) -> Json:
     return {**found, **{key: value for key, value in own.items() if value is not None}}
 
 
-def _dearest(info: Json, keys: Iterable[str], prefixes: tuple[str, ...]) -> float | None:
-    """The highest of some prices: of long prompts, of what is written to a cache."""
-    return max(
-        (info[key] for key in keys if key.startswith(prefixes) and isinstance(info[key], (int, float))), default=None
-    )
+def _dearest(info: Json, call: Json, *prefixes: str) -> float | None:
+    """The highest of some prices, which differ for long prompts, for what is cached, for those in a hurry."""
+    hurried = call.get("service_tier") == "priority"
+    keys = [key for key in info if key.startswith(prefixes) and (hurried or not key.endswith("_priority"))]
+    return max((info[key] for key in keys if isinstance(info[key], (int, float))), default=None)
