@@ -82,7 +82,7 @@ class _Attempt(NamedTuple):
 
     pull: Pull
     output: int | None
-    reward: float | None = None
+    reported: bool = False
 
 
 class BudgetRouter(CustomLogger):  # type: ignore[misc]
@@ -144,7 +144,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         self.name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
         self.spending = Spending(self.campaign)
         self._reward, self._prompt_tokens, self._failure_cost = reward, prompt_tokens, failure_cost
-        self._mark = uuid.uuid4().hex[:12]  # of this object, among others on campaigns of the same name
+        self.mark = uuid.uuid4().hex[:12]  # public: LiteLLM takes loggers for one whose public texts and numbers agree
         self._known: frozenset[str] = frozenset()
         self._open: dict[int, _Attempt] = {}
         litellm.logging_callback_manager.add_litellm_callback(self)
@@ -158,11 +158,11 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def reward(self, pull: AnyPull, value: float) -> None:
         """What an answer earned, said later; `pull` is its number, as `x-outlay-pull` says it."""
-        number = pull if isinstance(pull, int) else getattr(pull, "id", None)
-        if number in self._open:  # the caller has its answer, and LiteLLM has not reported the cost yet
-            self._open[number] = self._open[number]._replace(reward=real("reward", "value", value))
-        else:
-            await self.spending.reward(pull, value)
+        number = pull.id if isinstance(pull, Pull) else pull
+        patience = asyncio.get_running_loop().time() + self.timeout
+        while number in self._open and asyncio.get_running_loop().time() < patience:
+            await asyncio.sleep(0.01)  # the caller has its answer before LiteLLM reports what it cost
+        await self.spending.reward(pull, value)
 
     def serve_feedback(self, app: Any, path: str = "/outlay/feedback") -> None:
         """Let the proxy take rewards: `POST /outlay/feedback {"pull": 17, "reward": 1}`, by the proxy's own keys."""
@@ -188,7 +188,9 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def run(self, context: Any) -> Any:
         """Mark the attempt as one that this campaign pays for; which deployments are healthy is not known yet."""
-        context.signals[SIGNAL] = {"campaign": self.name, "plugin": self._mark}
+        if self not in litellm.callbacks:  # which a program, or a test of it, may have emptied
+            litellm.callbacks.append(self)
+        context.signals[SIGNAL] = {"campaign": self.name, "plugin": self.mark}
         return context
 
     async def async_filter_deployments(
@@ -270,39 +272,27 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def async_log_success_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
         """Tell what the call cost; a stream is reported when it was read to its end."""
-        attempt = self._ended(kwargs.get("litellm_params") or {})
-        if attempt is None:
+        if (attempt := self._reported(kwargs.get("litellm_params") or {})) is None:
             return
-        cost, earned = kwargs.get("response_cost"), attempt.reward
+        cost, earned = kwargs.get("response_cost"), None
         try:
-            if self._reward is not None and earned is None:
+            if self._reward is not None:
                 earned = self._reward(kwargs, response_obj)
         finally:  # what it cost is known, also where the user's function raises
-            if cost is None:
-                await self.spending.charge(attempt.pull)
-            else:
-                await self.spending.tell(attempt.pull, round(cost, 12), earned)  # floats of cents are never exact
+            await self._end(attempt.pull, None if cost is None else round(cost, 12), earned)  # floats: 3e-07 + 6e-07
 
     async def async_post_call_failure_deployment_hook(
         self, request_data: Mapping[str, Any], exception: Exception, *_: Any, **__: Any
     ) -> None:
         """End the pull of an attempt that failed."""
-        if (attempt := self._ended(request_data)) is None:
-            return
-        cost = self._failure_cost(exception)
-        if cost is None:
-            await self.spending.charge(attempt.pull)
-        else:
-            await self.spending.tell(attempt.pull, cost, 0)
+        if (attempt := self._reported(request_data)) is not None:
+            await self._end(attempt.pull, self._failure_cost(exception), 0)
 
     async def async_log_failure_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
         """End the pull of a stream that broke off, or of a call that was never made: all other failures came before."""
-        if (attempt := self._ended(kwargs.get("litellm_params") or {})) is None:
-            return
-        if kwargs.get("api_call_start_time") is None:
-            await self.spending.cancel(attempt.pull, "LiteLLM made no call")
-        else:
-            await self.spending.charge(attempt.pull)
+        if (attempt := self._reported(kwargs.get("litellm_params") or {})) is not None:
+            made = kwargs.get("api_call_start_time") is not None
+            await self._end(attempt.pull, None if made else 0, 0)
 
     # Helpers.
 
@@ -310,13 +300,27 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         """What this object has said of the attempt whose parameters these are, if it is one of its own."""
         for key in ("litellm_metadata", "metadata"):
             signal: Json = _signals(kwargs.get(key)).get(SIGNAL) or {}
-            if signal.get("plugin") == self._mark:
+            if signal.get("plugin") == self.mark:
                 return signal
         return None
 
-    def _ended(self, kwargs: Mapping[str, Any]) -> _Attempt | None:
-        """The attempt that is reported, once."""
-        return self._open.pop((self._signal(kwargs) or {}).get("pull", -1), None)
+    def _reported(self, kwargs: Mapping[str, Any]) -> _Attempt | None:
+        """The attempt that is reported, for the first time."""
+        attempt = self._open.get((self._signal(kwargs) or {}).get("pull", -1))
+        if attempt is None or attempt.reported:
+            return None
+        self._open[attempt.pull.id] = attempt._replace(reported=True)
+        return attempt
+
+    async def _end(self, pull: Pull, cost: Amount | None, earned: float | None) -> None:
+        """Tell what it cost; where nobody knows, charge what was set aside."""
+        try:
+            if cost is None:
+                await self.spending.charge(pull)
+            else:
+                await self.spending.tell(pull, cost, earned)
+        finally:
+            self._open.pop(pull.id, None)
 
     async def _able(self, model: str, deployments: Iterable[Any], given: Json) -> dict[str, list[Json]]:
         """The deployments that may be chosen, by their arms."""

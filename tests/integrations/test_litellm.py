@@ -1,0 +1,496 @@
+"""A real LiteLLM `Router` and its proxy, against a provider on this machine that says what it charged."""
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.provider import Model, Provider
+
+from outlay import Campaign
+from outlay.campaign import verify
+from outlay.errors import BadParameter
+from tests.service.conftest import running
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it would be fetched
+litellm = pytest.importorskip("litellm", reason="litellm is not installed: pip install 'outlay[litellm]'")
+
+from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
+
+from outlay.integrations.litellm import BudgetRouter, failure_cost  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "cap-an-llm-bill.md"
+SMALL, LARGE, BROKEN, SLOW, FREE = "openai/gpt-4o-mini", "openai/gpt-4o", "openai/broken", "openai/slow", "openai/free"
+OFFERED = [
+    Model("gpt-4o-mini", 0.15, 0.6, quality=0.5),
+    Model("gpt-4o", 2.5, 10.0, quality=0.9),
+    Model("broken", 1.0, 1.0, fails=1.0),
+    Model("slow", 1.0, 1.0, hangs=1.0),
+    Model("flaky", 0.15, 0.6, fails=0.2, rate_limited=0.2),
+    Model("free", 0, 0),
+]
+DOLLAR = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
+FLAKY = {"input_cost_per_token": 0.15e-6, "output_cost_per_token": 0.6e-6}
+NOTHING = {"input_cost_per_token": 0, "output_cost_per_token": 0}
+pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM has many of its own
+
+
+@pytest.fixture(scope="module")
+def _provider() -> Iterator[Provider]:
+    with Provider(OFFERED, hang=0.5) as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    _provider.reset()
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("OPENAI_BASE_URL", _provider.base_url)
+    return _provider
+
+
+@pytest.fixture
+def budgets() -> Iterator[Callable[..., BudgetRouter]]:
+    made = []
+
+    def budget(arms: Any = (SMALL, LARGE), dollars: float | None = 1, **settings: Any) -> BudgetRouter:
+        made.append(BudgetRouter(arms if dollars is None else list(arms), dollars, **settings))
+        return made[-1]
+
+    yield budget
+    for each in made:
+        each.unregister()
+        each.campaign.disconnect()
+
+
+def deployment(model: str, group: str = "chat", info: Any = None, **params: Any) -> dict[str, Any]:
+    return {"model_name": group, "litellm_params": {"model": model, **params}, "model_info": info or {}}
+
+
+def router(budget: BudgetRouter, *models: dict[str, Any], **settings: Any) -> Any:
+    listed = [*models] or [deployment(SMALL), deployment(LARGE)]
+    return litellm.Router(
+        model_list=listed,
+        plugins=[budget],
+        **{"num_retries": 0, "retry_after": 0, "disable_cooldowns": True, **settings},
+    )
+
+
+async def call(chat: Any, said: str = "hello", group: str = "chat", **more: Any) -> Any:
+    return await chat.acompletion(group, [{"role": "user", "content": said}], **{"max_tokens": 50, **more})
+
+
+def run(steps: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(steps)
+
+
+async def settled(budget: BudgetRouter, pulls: int | None = None) -> Any:
+    """The campaign when LiteLLM has reported all calls."""
+    while budget._open or (pulls and len(budget.campaign.pulls()) < pulls):
+        await asyncio.sleep(0.005)
+    return budget.campaign.status()
+
+
+def good(_: Any, response: Any) -> float:
+    return float(response.choices[0].message.content.startswith("good"))
+
+
+def test_what_is_told_is_what_the_provider_bills(
+    provider: Provider, budgets: Callable[..., BudgetRouter], tmp_path: Path
+) -> None:
+    """Retries, failures and refusals among them, and streams that are read to the end."""
+    store = f"sqlite:///{tmp_path / 'bill.db'}"
+    budget = budgets([SMALL, LARGE, "openai/flaky"], store=store, reward=good)
+
+    async def story() -> Any:
+        chat = router(budget, *map(deployment, (SMALL, LARGE)), deployment("openai/flaky", info=FLAKY), num_retries=3)
+
+        async def streamed(number: int) -> None:
+            async for _ in await call(chat, f"stream {number}", stream=True):
+                pass
+
+        await asyncio.gather(*(call(chat, f"hello {i}", n=1 + i % 2) for i in range(30)), *map(streamed, range(10)))
+        return await settled(budget)
+
+    status, billed = run(story()), provider.charged()
+    assert status.exact.spent == billed["dollars"] > 0
+    assert status.in_flight == 0
+    flaky = billed["models"]["flaky"]
+    assert flaky["failed"] + flaky["rate_limited"] > 0
+    pulls = list(budget.campaign.pulls())
+    assert len(pulls) == billed["calls"] + flaky["failed"] + flaky["rate_limited"]
+    assert {pull.status for pull in pulls} == {"told"}
+    assert 0 < status.reward <= billed["good"]
+    assert verify(store).ok
+
+
+def test_each_retry_and_each_fallback_is_a_pull(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    """The fallback's group has one other model: nothing of the choices before may stick."""
+    budget = budgets([BROKEN, SMALL])
+
+    async def story() -> Any:
+        models = deployment(BROKEN, info=DOLLAR), deployment(SMALL, "spare")
+        chat = router(budget, *models, num_retries=2, fallbacks=[{"chat": ["spare"]}])
+        answer = await call(chat)
+        await settled(budget)
+        return answer
+
+    pull = run(story())._hidden_params["outlay"]["pull"]
+    told = [(each.arm, each.cost, each.reward, each.status) for each in budget.campaign.pulls()]
+    assert told[:3] == [(BROKEN, 0, 0, "told")] * 3
+    assert provider.charged()["models"]["broken"]["failed"] == 3
+    *_, last = budget.campaign.pulls()
+    assert (last.id, last.arm, Decimal(str(last.cost))) == (pull, SMALL, provider.charged()["dollars"])
+
+
+@pytest.mark.parametrize("leaving", ["stream", "task"])
+def test_what_litellm_never_reports_is_charged_when_its_time_is_over(
+    leaving: str, provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    budget = budgets([SLOW, FREE], ttl=0.2)
+
+    async def story() -> Any:
+        chat = router(budget, deployment(SLOW, info=DOLLAR), deployment(FREE, "free", info=NOTHING))
+        if leaving == "stream":
+            answer = await call(chat, stream=True)
+            async for _ in answer:
+                break
+            await answer.aclose()
+        else:
+            task = asyncio.ensure_future(call(chat))
+            while not budget._open:
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert budget.campaign.status().in_flight == 1
+        await asyncio.sleep(0.2)
+        await call(chat, group="free")  # any command looks at the time
+        return next(iter(budget.campaign.pulls()))
+
+    left = run(story())
+    assert (left.arm, left.status, left.cost) == (SLOW, "expired", left.reserved)
+    while (billed := provider.charged())["under_way"]:
+        time.sleep(0.01)
+    assert 0 < float(billed["dollars"]) <= left.cost
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_timeout_may_be_billed(free: bool, provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SLOW], **({"failure_cost": lambda error: 0} if free else {}))
+
+    async def story() -> Any:
+        with pytest.raises(litellm.Timeout):
+            await call(router(budget, deployment(SLOW, info=DOLLAR, timeout=0.1)))
+        await settled(budget)
+        return next(iter(budget.campaign.pulls()))
+
+    pull = run(story())
+    assert pull.cost == (0 if free else pull.reserved)
+    assert free or float(provider.charged()["dollars"]) <= pull.cost
+
+
+@asynccontextmanager
+async def answering(*said: bytes) -> AsyncIterator[str]:
+    """A provider that says this, and hangs up."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        for each in said:
+            writer.write(each)
+            await writer.drain()
+            await asyncio.sleep(0.05)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+DELTA = b'"choices":[{"index":0,"delta":{"role":"assistant","content":"hello"}}]'
+CHUNK = b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m",' + DELTA + b"}\n\n"
+STREAM = (
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: text/event-stream\r\n\r\n",
+    b"%x\r\n%s\r\n" % (len(CHUNK), CHUNK),
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "charged"),
+    [(None, False), ((), True), ((b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{",), True), (STREAM, True)],
+    ids=["nobody there", "no answer", "half an answer", "half a stream"],
+)
+def test_who_was_reached_may_bill(said: Any, charged: bool, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> Any:
+        async with answering(*(said or ())) as address:
+            api = {"api_base": address if said is not None else "http://127.0.0.1:9/v1", "api_key": "any"}
+            with pytest.raises(
+                litellm.exceptions.APIConnectionError if said is STREAM else litellm.InternalServerError
+            ):
+                async for _ in await call(router(budget, deployment(SMALL, **api)), stream=said is STREAM):
+                    pass
+            await settled(budget)
+        return next(iter(budget.campaign.pulls()))
+
+    pull = run(story())
+    assert pull.status != "open"
+    assert pull.cost == (pull.reserved if charged else 0)
+
+
+def test_when_the_budget_is_spent(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    """LiteLLM's own error, at once and though a fallback is set: that has no money either. A free model goes on."""
+    budget, with_free = budgets(dollars=0.001), budgets([SMALL, FREE], 0.001, fallback=FREE, name="free")
+
+    async def story() -> list[str]:
+        chat = router(
+            budget, deployment(SMALL), deployment(SMALL, "spare"), num_retries=2, fallbacks=[{"chat": ["spare"]}]
+        )
+        with pytest.raises(litellm.BudgetExceededError, match=r"this call can cost .* is left") as raised:  # noqa: PT012
+            for _ in range(100):
+                await call(chat, max_tokens=200)
+        assert raised.value.max_budget == 0.001
+        await settled(budget)
+        chat = router(with_free, deployment(SMALL), deployment(FREE, info=NOTHING))
+        named = [(await call(chat, max_tokens=200))._hidden_params["outlay"] for _ in range(40)]
+        await settled(with_free)
+        print(
+            named[-3:], [(p.arm, p.fallback, p.cost) for p in with_free.campaign.pulls()], with_free.campaign.status()
+        )
+        assert named[-1]["reason"] == "The budget is spent, and this is the fallback."
+        return [each["arm"] for each in named]
+
+    named = run(story())
+    assert named[-1] == FREE
+    assert SMALL in named
+    assert all(each.campaign.status().spent <= 0.001 for each in (budget, with_free))
+    assert provider.charged()["dollars"] <= Decimal("0.002")
+
+
+def test_nobody_waits_longer_than_agreed(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SLOW], 0.0003, wait=0.05)
+
+    async def story() -> list[Any]:
+        chat = router(budget, deployment(SLOW, info=DOLLAR))
+        return await asyncio.gather(call(chat, max_tokens=150), call(chat, max_tokens=150), return_exceptions=True)
+
+    served, refused = sorted(run(story()), key=lambda each: isinstance(each, Exception))
+    assert served.choices
+    assert isinstance(refused, litellm.RateLimitError)
+    assert refused.status_code == 429
+    assert "set aside" in str(refused)
+
+
+def test_rewards_come_later(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> None:
+        answer = await call(router(budget, deployment(SMALL)))
+        await budget.reward(answer._hidden_params["outlay"]["pull"], 0.75)  # before LiteLLM has reported the cost
+
+    run(story())
+    (pull,) = budget.campaign.pulls()
+    assert (pull.status, pull.reward, Decimal(str(pull.cost))) == ("told", 0.75, provider.charged()["dollars"])
+
+
+def test_a_reward_that_raises_loses_no_cost(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL], reward=lambda kwargs, response: 1 / 0)
+
+    async def story() -> Any:
+        await call(router(budget, deployment(SMALL)))
+        return await settled(budget)
+
+    assert run(story()).exact.spent == provider.charged()["dollars"]
+    assert [pull.status for pull in budget.campaign.pulls()] == ["paid"]
+
+
+def ceiling(words: str, output: int, prices: tuple[float, float] = (0.15, 0.6)) -> float:
+    """By hand: a token for each byte of what is said, and all that may be answered."""
+    return (len(words.encode()) * prices[0] + output * prices[1]) / 1e6
+
+
+SAID = '{"messages": [{"role": "user", "content": "grüße"}]}'
+PICTURE = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+
+
+@pytest.mark.parametrize(
+    ("request_", "settings", "expected"),
+    [
+        ({"max_tokens": 10}, {}, ceiling(SAID, 10)),
+        ({"max_completion_tokens": 10}, {}, ceiling(SAID, 10)),
+        ({"max_tokens": 10, "extra_body": {"max_tokens": 30}}, {}, ceiling(SAID, 30)),
+        ({"max_tokens": 10, "n": 3}, {}, ceiling(SAID, 30)),
+        ({}, {}, ceiling(SAID, 4096)),
+        ({}, {"output_limit": 7}, ceiling(SAID, 7)),
+        ({}, {"output_limit": None}, ceiling(SAID, 16384)),
+        ({"max_tokens": 10}, {"prompt_tokens": lambda call: 2}, ceiling("xx", 10)),
+        ({"max_tokens": 10, "messages": [{"role": "user", "content": PICTURE}]}, {}, ceiling("x" * 128_000, 10)),
+        ({"max_tokens": 10, "tools": TOOLS}, {}, ceiling(SAID[:-1] + ', "tools": ' + json.dumps(TOOLS) + "}", 10)),
+        ({"max_tokens": 10, "service_tier": "priority"}, {}, ceiling(SAID, 10, (0.25, 1.0))),
+    ],
+)
+def test_what_a_call_can_cost(
+    request_: Any, settings: Any, expected: float, provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    budget = budgets([SMALL], **settings)
+
+    async def story() -> Any:
+        asked = {"messages": [{"role": "user", "content": "grüße"}], **request_}
+        answer = await router(budget, deployment(SMALL)).acompletion("chat", **asked)
+        await settled(budget)
+        return answer.usage.completion_tokens
+
+    answered = run(story())
+    (pull,) = budget.campaign.pulls()
+    assert pull.reserved == pytest.approx(expected, abs=1e-9)
+    assert float(provider.charged()["dollars"]) <= pull.reserved
+    if "max_tokens" not in request_:
+        assert answered <= {7: 7, None: 16384}.get(settings.get("output_limit", 0), 4096)
+
+
+@pytest.mark.parametrize(
+    ("model", "info", "request_", "sentence"),
+    [
+        (SLOW, {}, {}, "nobody knows what openai/slow costs: say input_cost_per_token and output_cost_per_token"),
+        (SLOW, DOLLAR, {"messages": [{"role": "user", "content": PICTURE}]}, "say its max_input_tokens in model_info"),
+        (SLOW, DOLLAR, {"max_tokens": None}, "nobody knows how long an answer of openai/slow can be: give max_tokens"),
+        (SLOW, DOLLAR, {"n": -1}, "n of the request must be a whole number ≥ 1; got -1"),
+        (SLOW, DOLLAR, {"max_tokens": "many"}, "max_tokens of the request must be a whole number ≥ 1; got 'many'"),
+        (BROKEN, DOLLAR, {}, "openai/broken of model group 'chat' is no arm of campaign 'default': add it there"),
+    ],
+)
+def test_what_is_refused(
+    model: str, info: Any, request_: Any, sentence: str, provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    budget = budgets([SLOW], output_limit=None)
+
+    async def story() -> None:
+        chat = router(budget, deployment(model, info=info))
+        asked = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 10, **request_}
+        with pytest.raises(litellm.BadRequestError, match=re.escape(sentence)):
+            await chat.acompletion("chat", **asked)
+
+    run(story())
+    assert not list(budget.campaign.pulls())
+    assert provider.charged()["calls"] == 0
+
+
+def test_what_cannot_be_capped_is_not_called(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    """One deployment by its number passes the choice by, and calls that do not await have none."""
+    budget = budgets([SMALL])
+    chat = router(budget, deployment(SMALL, info={"id": "number-1"}))
+    with pytest.raises(litellm.BadRequestError, match="pays for calls of a model group, not of one deployment"):
+        run(call(chat, group="number-1"))
+    with pytest.raises(ValueError, match="synchronous"):
+        chat.completion("chat", [{"role": "user", "content": "hello"}])
+    assert provider.charged()["calls"] == 0
+
+
+def test_deployments_of_one_model_are_one_arm(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> set[str]:
+        chat = router(budget, deployment(SMALL, info={"id": "one"}), deployment(SMALL, info={"id": "two"}))
+        answers = await asyncio.gather(*(call(chat, str(number)) for number in range(20)))
+        await settled(budget)
+        return {answer._hidden_params["model_id"] for answer in answers}
+
+    assert run(story()) == {"one", "two"}
+    assert [(arm.name, arm.pulls) for arm in budget.campaign.status().arms] == [(SMALL, 20)]
+
+
+def test_several_budgets_in_one_process(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    """Of one name, too: LiteLLM's loggers hear of all routers' calls; one without a budget is left alone."""
+    first, second = budgets([SMALL]), budgets([SMALL])
+
+    async def story() -> None:
+        await call(router(first, deployment(SMALL)))
+        await call(litellm.Router(model_list=[deployment(SMALL)], num_retries=0))
+        await settled(first)
+        first.unregister()
+        await call(router(second, deployment(SMALL)))
+        await settled(second)
+
+    run(story())
+    assert [len(list(each.campaign.pulls())) for each in (first, second)] == [1, 1]
+
+
+def test_the_choice_and_its_reason_are_logged(
+    provider: Provider, budgets: Callable[..., BudgetRouter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outlay.integrations.spending.FRESH", 0.0)
+    heard: list[Any] = []
+
+    class Log(CustomLogger):  # type: ignore[misc]
+        async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
+            heard.append(kwargs["litellm_params"]["metadata"]["routing_plugin_signals"]["outlay"])
+
+    log = Log()
+    litellm.logging_callback_manager.add_litellm_callback(log)
+    budget = budgets(reward=good, name="bill", policy="Frugal")
+
+    async def story() -> None:
+        chat = router(budget)
+        for _ in range(3):
+            await call(chat)
+            await settled(budget)
+            await asyncio.sleep(0.02)  # reasons are looked for beside the calls
+        while len(heard) < 3:
+            await asyncio.sleep(0.005)
+
+    run(story())
+    BudgetRouter.unregister(log)  # type: ignore[arg-type]
+    assert [each["pull"] for each in heard] == [pull.id for pull in budget.campaign.pulls()]
+    assert {each["campaign"] for each in heard} == {"bill"}
+    assert heard[-1]["reason"].endswith(".")
+
+
+def test_a_campaign_behind_a_service(provider: Provider, budgets: Callable[..., BudgetRouter], tmp_path: Path) -> None:
+    with running(f"sqlite:///{tmp_path / 'bill.db'}") as address:
+        budget = budgets(dollars=1, store=address, name="bill", reward=good)
+
+        async def story() -> None:
+            chat = router(budget)
+            await asyncio.gather(*(call(chat, str(number)) for number in range(10)))
+            while budget._open:
+                await asyncio.sleep(0.005)
+            await budget.spending.disconnect()
+
+        run(story())
+    with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:
+        assert campaign.status().exact.spent == provider.charged()["dollars"]
+
+
+def test_a_service_that_is_gone_refuses_calls(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets(None, None, store="http://127.0.0.1:9", timeout=0.2)
+    with pytest.raises(litellm.ServiceUnavailableError, match=r"'default' did not answer within 0\.2 seconds"):
+        run(call(router(budget)))
+    assert provider.charged()["calls"] == 0
+
+
+def test_bad_settings(budgets: Callable[..., BudgetRouter]) -> None:
+    for name, given in {
+        "reward": 1, "prompt_tokens": 5, "failure_cost": None, "output_limit": 0, "wait": -1, "timeout": 0,
+    }.items():  # fmt: skip
+        with pytest.raises(BadParameter, match=f"{name} of BudgetRouter"):
+            budgets(**{name: given})
+    with pytest.raises(BadParameter, match="budget of campaign_at must be given for a campaign in memory"):
+        budgets(None, None)
+
+
+def test_what_failures_cost() -> None:
+    refused = litellm.BadRequestError("No.", "m", "p")
+    assert failure_cost(refused) == 0
+    assert failure_cost(ValueError("?")) is None
+    refused.__cause__ = litellm.Timeout("?", "m", "p")
+    assert failure_cost(refused) == 0
