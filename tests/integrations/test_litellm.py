@@ -4,10 +4,17 @@ import asyncio
 import json
 import os
 import re
+import secrets
+import socket
+import subprocess
+import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +57,7 @@ def _provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def provider(_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+def provider(_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Provider:
     _provider.reset()
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     monkeypatch.setenv("OPENAI_BASE_URL", _provider.base_url)
@@ -249,7 +256,10 @@ def test_who_was_reached_may_bill(said: Any, charged: bool, budgets: Callable[..
 
 def test_when_the_budget_is_spent(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
     """LiteLLM's own error, at once and though a fallback is set: that has no money either. A free model goes on."""
-    budget, with_free = budgets(dollars=0.001), budgets([SMALL, FREE], 0.001, fallback=FREE, name="free")
+    budget, with_free = (
+        budgets(dollars=0.001),
+        budgets([SMALL, FREE], 0.001, fallback=FREE, name="free", reward=lambda *_: 1),
+    )
 
     async def story() -> list[str]:
         chat = router(
@@ -261,17 +271,17 @@ def test_when_the_budget_is_spent(provider: Provider, budgets: Callable[..., Bud
         assert raised.value.max_budget == 0.001
         await settled(budget)
         chat = router(with_free, deployment(SMALL), deployment(FREE, info=NOTHING))
-        named = [(await call(chat, max_tokens=200))._hidden_params["outlay"] for _ in range(40)]
+        named: list[Any] = [{}]
+        while named[-1].get("reason") != "The budget is spent, and this is the fallback.":
+            assert len(named) < 200
+            named.append((await call(chat, max_tokens=200))._hidden_params["outlay"])
         await settled(with_free)
-        print(
-            named[-3:], [(p.arm, p.fallback, p.cost) for p in with_free.campaign.pulls()], with_free.campaign.status()
-        )
-        assert named[-1]["reason"] == "The budget is spent, and this is the fallback."
-        return [each["arm"] for each in named]
+        return [each["arm"] for each in named[1:]]
 
     named = run(story())
     assert named[-1] == FREE
     assert SMALL in named
+    assert with_free.campaign.status().phase == "open"  # for smaller calls
     assert all(each.campaign.status().spent <= 0.001 for each in (budget, with_free))
     assert provider.charged()["dollars"] <= Decimal("0.002")
 
@@ -279,7 +289,7 @@ def test_when_the_budget_is_spent(provider: Provider, budgets: Callable[..., Bud
 def test_nobody_waits_longer_than_agreed(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
     budget = budgets([SLOW], 0.0003, wait=0.05)
 
-    async def story() -> list[Any]:
+    async def story() -> Any:
         chat = router(budget, deployment(SLOW, info=DOLLAR))
         return await asyncio.gather(call(chat, max_tokens=150), call(chat, max_tokens=150), return_exceptions=True)
 
@@ -449,7 +459,7 @@ def test_the_choice_and_its_reason_are_logged(
             await asyncio.sleep(0.005)
 
     run(story())
-    BudgetRouter.unregister(log)  # type: ignore[arg-type]
+    BudgetRouter.unregister(log)
     assert [each["pull"] for each in heard] == [pull.id for pull in budget.campaign.pulls()]
     assert {each["campaign"] for each in heard} == {"bill"}
     assert heard[-1]["reason"].endswith(".")
@@ -494,3 +504,87 @@ def test_what_failures_cost() -> None:
     assert failure_cost(ValueError("?")) is None
     refused.__cause__ = litellm.Timeout("?", "m", "p")
     assert failure_cost(refused) == 0
+
+
+def named_block(title: str) -> str:
+    """A file that the page shows."""
+    found = re.search(rf'^```\w+ title="{re.escape(title)}"\n(.*?)^```', PAGE.read_text(encoding="utf-8"), re.S | re.M)
+    assert found is not None
+    return found[1]
+
+
+def test_the_program_of_the_page_runs(
+    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(named_block("chat.py"), "chat.py", "exec"), space)
+    assert "'campaign': 'bill'" in capsys.readouterr().out
+    run(settled(space["budget"]))
+    space["budget"].unregister()
+    assert space["budget"].campaign.status().exact.spent == provider.charged()["dollars"] > 0
+
+
+class Proxy:
+    """LiteLLM's proxy with the files of the page, as a process."""
+
+    def __init__(self, folder: Path) -> None:
+        for name in ("config.yaml", "budget.py"):
+            (folder / name).write_text(named_block(name), encoding="utf-8")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.address, self.key = f"http://127.0.0.1:{port}", f"sk-{secrets.token_hex(32)}"
+        command = [str(Path(sys.executable).with_name("litellm")), "--config", "config.yaml", "--port", str(port)]
+        environment = {**os.environ, "LITELLM_MASTER_KEY": self.key}
+        self.log = folder / "log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        patience = time.monotonic() + 120
+        while True:
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < patience
+            try:
+                urllib.request.urlopen(f"{self.address}/health/liveliness", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+
+    def post(self, path: str, body: Any, key: str | None = None) -> tuple[int, Any, str]:
+        head = {"content-type": "application/json", "authorization": f"Bearer {key or self.key}"}
+        asked = urllib.request.Request(f"{self.address}{path}", json.dumps(body).encode(), head)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return answer.status, answer.headers, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.headers, refused.read().decode()
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not find_spec("fastapi"), reason="the proxy is not installed: pip install 'litellm[proxy]'")
+def test_the_proxy_of_the_page(provider: Provider, tmp_path: Path) -> None:
+    proxy = Proxy(tmp_path)
+    try:
+        asked = {"model": "chat", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 50}
+        served = [proxy.post("/v1/chat/completions", {**asked, "stream": number % 2 == 0}) for number in range(10)]
+        assert [status for status, _, _ in served] == [200] * 10
+        pulls = [int(head["x-outlay-pull"]) for _, head, _ in served]
+        assert proxy.post("/outlay/feedback", {"pull": pulls[0], "reward": 1})[0] == 200
+        status, _, said = proxy.post("/outlay/feedback", {"pull": pulls[0], "reward": 2})
+        assert (status, json.loads(said)["detail"]) == (
+            400,
+            f"pull {pulls[0]} has reward 1, which stands; amend corrects it",
+        )
+        for wrong in ({"pull": pulls[1]}, {"pull": 10**9, "reward": 1}, {"pull": pulls[1], "reward": "good"}):
+            assert proxy.post("/outlay/feedback", wrong)[0] == 400
+        assert proxy.post("/outlay/feedback", {"pull": pulls[1], "reward": 1}, "sk-another")[0] in (400, 401)
+        status, _, said = proxy.post("/v1/chat/completions", {**asked, "max_tokens": 10**8})
+        assert (status, "is left of the budget" in said) == (422, True)
+    finally:
+        proxy.process.terminate()
+        proxy.process.wait(60)
+    with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:
+        stands = campaign.status()
+        assert stands.exact.spent == provider.charged()["dollars"]
+        assert [pull.id for pull in campaign.pulls()] == pulls
+        assert (stands.in_flight, stands.awaited) == (0, 9)
