@@ -1,7 +1,7 @@
 """`python -m benchmarks.endpoint`: a thousand calls through `outlay serve --proxy`, fifty in flight.
 
-Does the cap hold? Chats, streams, and streams whose client leaves after the first piece; some calls fail, some hang. What
-the provider billed is compared with the ledger to the last digit. Then what a call takes through the endpoint and
+Does the cap hold? Chats, streams, and streams whose client leaves after the first piece; some calls fail, some hang.
+What the provider billed is compared with the ledger to the last digit. Then what a call takes through the endpoint and
 without it, in one run. `--kill` kills the endpoint when half of the calls are made, and starts it again on its file.
 """
 
@@ -51,11 +51,12 @@ class Endpoint:
         }
         (folder / "gateway.toml").write_text(tomli_w.dumps(file))
         self._folder, self.store = folder, f"sqlite:///{folder / 'bill.db'}"
+        self._port = 0
         self.start()
 
     def start(self) -> None:
         """Begin, or begin again."""
-        command = [sys.executable, "-m", "outlay", "serve", "--port=0", "--store", self.store]
+        command = [sys.executable, "-m", "outlay", "serve", f"--port={self._port}", "--store", self.store]
         command += ["--proxy", str(self._folder / "gateway.toml")]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -63,6 +64,7 @@ class Endpoint:
             )
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip().removeprefix("outlay serves ")
+        self._port = int(self.address.rpartition(":")[2])  # and the same again
 
     def kill(self) -> None:
         """As a crash does."""
@@ -100,26 +102,27 @@ async def mixed(endpoint: Endpoint, calls: int, kill: bool) -> Counter[str]:
         if kill and number == calls // 2:
             endpoint.kill()
             endpoint.start()
-        path, kind = f"{endpoint.address}/v1", KINDS[number % len(KINDS)]
         try:
-            async with http.stream("POST", f"{path}/chat/completions", json=request(number)) as answer:
-                if kind == "left" and answer.status_code == 200:
-                    await anext(answer.aiter_lines())
-                    came["streams left"] += 1
-                    return
-                said = await answer.aread()
+            await served(number)
         except httpx2.TransportError:
             came["cut off by the kill"] += 1
-            return
-        if answer.status_code == 200:
-            came["streams" if kind == "stream" else "chats"] += 1
-            good = b'"good ' in said
-            found = {"pull": answer.headers["x-outlay-pull"], "reward": float(good)}
-            if b'"error"' not in said:  # a stream that took too long
-                (await http.post(f"{path}/feedback", json=found)).raise_for_status()
-        else:
+
+    async def served(number: int) -> None:
+        path, kind = f"{endpoint.address}/v1", KINDS[number % len(KINDS)]
+        async with http.stream("POST", f"{path}/chat/completions", json=request(number)) as answer:
+            if kind == "left" and answer.status_code == 200:
+                await anext(answer.aiter_lines())
+                came["streams left"] += 1
+                return
+            said = await answer.aread()
+        if answer.status_code != 200:
             came[{429: "refused", 504: "took too long"}.get(answer.status_code, "failed")] += 1
             came["of which for want of money"] += b"insufficient_quota" in said
+            return
+        came["streams" if kind == "stream" else "chats"] += 1
+        if b'"error"' not in said:  # a stream that took too long
+            found = {"pull": answer.headers["x-outlay-pull"], "reward": float(b'"good ' in said)}
+            (await http.post(f"{path}/feedback", json=found)).raise_for_status()
 
     async with httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=None)) as http:
         await in_flight(calls, AT_ONCE, call)
@@ -154,7 +157,7 @@ def money(hangs: float, kill: bool, calls: int, budget: float) -> tuple[str, ...
     print("  the bill is within the ledger, and the ledger within the cap:", billed <= ledger <= Decimal(str(budget)))
     if not ends["expired"] and not ends["open"]:
         print("  the ledger is the bill, to the last digit:", billed == ledger)
-    assert "Traceback" not in log
+    assert "Traceback" not in log, log[log.index("Traceback") - 300 :][:4000]
     return f"{calls:,}", f"{hangs:.0%}", "yes" if kill else "no", f"{billed:.6f}", f"{ledger:.6f}", f"{budget:g}"
 
 
