@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx2
 import openai
@@ -28,8 +30,11 @@ from outlay.errors import BadFile, CampaignConflict
 from outlay.integrations.gateway import Gateway
 from outlay.integrations.gateway_file import load
 from outlay.service import ServiceSettings
+from outlay.service.auth import KeyStore
 from tests.integrations.gateways import ASKED, GONE, HERE, KEY, Handler, gateway, scripted, written
+from tests.service.conftest import running
 
+PAGE = Path(__file__).parents[2] / "docs" / "gateway.md"
 MODELS = [
     Model("small", 0.15, 0.6),
     Model("large", 2.5, 10, quality=0.9),
@@ -198,6 +203,47 @@ def test_the_fallback_serves_when_the_budget_is_spent(provider: Provider, tmp_pa
     assert pulls[-1].fallback
     assert status.exact.spent <= Decimal("0.005")
     assert dollars(pulls) == provider.charged()["dollars"]
+
+
+def test_a_free_arm_can_be_the_fallback_alone(provider: Provider, tmp_path: Path) -> None:
+    free = {"input": 0, "output": 0, "fallback_only": True}
+    changes = {"campaign.budget": 0.01, "campaign.fallback": "small"} | {f"arms.small.{key}": free[key] for key in free}
+    with gateway(tmp_path, provider.base_url, changes) as gate:
+        client = gate.client()
+        models = [client.chat.completions.create(**ASKED).model for _ in range(12)]
+        assert client.chat.completions.create(**{**ASKED, "model": "small"}).model == "small"
+    assert models[0] == "large"
+    assert models == sorted(models)
+    assert models[-1] == "small"
+
+
+def test_names_that_are_not_ascii(provider: Provider, tmp_path: Path) -> None:
+    with gateway(tmp_path, provider.base_url, {"arms": {"größe 1%": {**BROKEN, "model": "small"}}}) as gate:
+        headers: dict[str, str] = {}
+        while "x-outlay-reason" not in headers:  # it is looked up beside the calls
+            headers = dict(gate.client().chat.completions.with_raw_response.create(**ASKED).headers)
+    assert headers["x-outlay-arm"] == "gr%C3%B6%C3%9Fe 1%25"
+    assert unquote(headers["x-outlay-reason"]).isprintable()
+
+
+def test_the_campaign_may_be_behind_another_service(
+    provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"sqlite:///{tmp_path / 'there.db'}"
+    token, _ = KeyStore(store).new("gateway", ["admin"])
+    monkeypatch.setenv("OUTLAY_KEY", token)
+    with running(store) as there, gateway(tmp_path, provider.base_url, {"campaign.store": there}) as gate:
+        raw = gate.client().chat.completions.with_raw_response.create(**ASKED)
+        found = httpx2.post(f"{gate.address}/v1/feedback", json={"pull": raw.headers["x-outlay-pull"], "reward": 1})
+        assert found.json()["reward"] == 1
+        with pytest.raises(openai.NotFoundError):
+            gate.client().chat.completions.create(**{**ASKED, "model": "gpt"})
+        with Campaign.open(store, "bill") as campaign:
+            assert dollars([*campaign.pulls()]) == provider.charged()["dollars"]
+            campaign.close()
+        with pytest.raises(openai.RateLimitError) as over:
+            gate.client().chat.completions.create(**ASKED)
+        assert over.value.code == "insufficient_quota"
 
 
 def test_where_all_is_set_aside_a_call_waits(tmp_path: Path) -> None:
@@ -636,6 +682,8 @@ def test_killed_and_started_again(provider: Provider, tmp_path: Path) -> None:
         ({"providers.here.limit": "tokens"}, "must be one of max_completion_tokens, max_tokens"),
         ({"access.key_env": ["NOT_SET"]}, "access.key_env of gateway.toml must be the name"),
         ({"access.keys": ["x"]}, "access.keys, which is unknown"),
+        ({"arms.small.fallback_only": 1}, "arms.small.fallback_only of gateway.toml must be true or false"),
+        ({"arms.small.fallback_only": True}, "arms.small has fallback_only, and campaign.fallback is not 'small'"),
         ({"calls.wait": -1}, "calls.wait of gateway.toml must be ≥ 0"),
         ({"calls.timeout": 0}, "calls.timeout of gateway.toml must be > 0"),
         ({"calls.retries": 0.5}, "calls.retries of gateway.toml must be a whole number"),
@@ -661,6 +709,24 @@ def test_one_sentence_for_every_mistake(changes: dict[str, Any], words: str, tmp
     assert words in str(said.value)
     assert "\n" not in str(said.value)
     assert "sk-1" not in str(said.value)
+
+
+def test_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, access = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+    (tmp_path / "gateway.toml").write_text(whole + access, encoding="utf-8")
+    with pytest.raises(BadFile, match=r"key_env of gateway\.toml must be the name of a variable"):
+        load(tmp_path / "gateway.toml")
+    for name in ("OPENAI_API_KEY", "TEAM_A_KEY", "TEAM_B_KEY"):
+        monkeypatch.setenv(name, "sk-1")
+    file = load(tmp_path / "gateway.toml")
+    with Gateway(file, ServiceSettings(f"sqlite:///{tmp_path}/o.db", "0.0.0.0")).spending.campaign as campaign:
+        status = campaign.status()
+    assert (status.mode, status.fallback, [arm.enabled for arm in status.arms]) == (
+        "hard",
+        "local",
+        [True, True, False],
+    )
+    assert "sk-1" not in repr(file)
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:

@@ -485,10 +485,15 @@ def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
         campaign = campaign_at(file.store or settings.store, file.name, [*file.arms], budget, **terms)
     except BadParameter as error:
         raise BadFile(f"{file.source}, campaign: {error}") from None
-    known = {arm.name for arm in campaign.status().arms}
-    for name in file.arms:
+    status = campaign.status()
+    known = {arm.name for arm in status.arms}
+    for name, arm in file.arms.items():
         if name not in known:
             raise BadFile(f"{file.source}: arms.{name} is no arm of the campaign {file.name!r}: add it there")
+        if arm.fallback_only:
+            if name != status.fallback:
+                raise BadFile(f"{file.source}: arms.{name} has fallback_only, and campaign.fallback is not {name!r}")
+            campaign.disable_arm(name)
     return campaign
 
 

@@ -49,6 +49,7 @@ class ModelArm(NamedTuple):
     max_output_tokens: int
     cached_input: Decimal | None = None
     image_tokens: int | None = None  # of an image at most; None where it takes none
+    fallback_only: bool = False  # named when the budget is spent, and then alone
 
     def cost(self, prompt: int, output: int, cached: int = 0) -> Decimal:
         """What so many tokens cost, exactly; `cached` are those of the prompt that were read from a cache."""
@@ -185,6 +186,7 @@ def _arm(name: str, table: _Table, providers: dict[str, Provider]) -> ModelArm:
         table.take("max_output_tokens", whole, at_least=1, at_most=MOST_TOKENS),
         table.take("cached_input", _price, None),
         table.take("image_tokens", whole, None, at_least=1, at_most=MOST_TOKENS),
+        table.take("fallback_only", _yes_or_no, False),
     )
     table.done()
     return arm
@@ -196,6 +198,12 @@ def _anything(source: str, path: str, value: object) -> object:  # noqa: ARG001 
 
 def _price(source: str, path: str, value: object) -> Decimal:
     return Decimal(repr(real(source, path, value, at_least=0, at_most=1e6)))  # as it is written
+
+
+def _yes_or_no(source: str, path: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise BadParameter(source, path, "true or false", value)
+    return value
 
 
 def _reward(source: str, path: str, value: object) -> float | None:
