@@ -158,11 +158,18 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def reward(self, pull: AnyPull, value: float) -> None:
         """What an answer earned, said later; `pull` is its number, as `x-outlay-pull` says it."""
-        number = pull.id if isinstance(pull, Pull) else pull
-        patience = asyncio.get_running_loop().time() + self.timeout
-        while number in self._open and asyncio.get_running_loop().time() < patience:
-            await asyncio.sleep(0.01)  # the caller has its answer before LiteLLM reports what it cost
+        await self._until_reported(pull.id if isinstance(pull, Pull) else pull)
         await self.spending.reward(pull, value)
+
+    async def reported(self) -> None:
+        """Wait, for `timeout` seconds at most, until LiteLLM has reported all calls: before a program ends."""
+        await asyncio.gather(*map(self._until_reported, self._open))
+
+    async def _until_reported(self, pull: object) -> None:
+        """The caller has its answer before LiteLLM reports what it cost."""
+        patience = asyncio.get_running_loop().time() + self.timeout
+        while pull in self._open and asyncio.get_running_loop().time() < patience:
+            await asyncio.sleep(0.01)
 
     def serve_feedback(self, app: Any, path: str = "/outlay/feedback") -> None:
         """Let the proxy take rewards: `POST /outlay/feedback {"pull": 17, "reward": 1}`, by the proxy's own keys."""
