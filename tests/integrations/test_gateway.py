@@ -593,8 +593,9 @@ def test_clients_need_a_key_where_the_file_says_so(
         assert limited.status_code == 429
         assert gate.client("key-of-TEAM_A").models.list().data
         assert len(gate.pulls()) == 2
-    with pytest.raises(BadFile, match=r"lacks access\.key_env"):
-        Gateway(load(written(tmp_path, provider.base_url, {})), ServiceSettings(host="0.0.0.0"))
+    for settings in ({"host": "0.0.0.0"}, {"trusted_proxy": "127.0.0.1"}, {"hosts": ("budget.example.com",)}):
+        with pytest.raises(BadFile, match=r"lacks access\.key_env"):
+            Gateway(load(written(tmp_path, provider.base_url, {})), ServiceSettings()._replace(**settings))
 
 
 class Process:

@@ -11,8 +11,9 @@ import hashlib
 import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from decimal import Decimal
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 from urllib.parse import quote
 
 import httpx2
@@ -82,6 +83,7 @@ class Chat(Struct):
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     tools: list[Tool] | None = None
+    functions: Any = None
     response_format: Any = None
     modalities: list[str] | None = None
     audio: Any = None
@@ -160,8 +162,8 @@ class Gateway:
     """The endpoint; the service runs it beside its own routes."""
 
     def __init__(self, file: GatewayFile, settings: ServiceSettings) -> None:
-        if not file.keys and not settings.on_loopback:
-            raise BadFile(f"{file.source} lacks access.key_env: without keys only this machine may be listened on")
+        if not file.keys and (not settings.on_loopback or settings.hosts or settings.trusted_proxy):
+            raise BadFile(f"{file.source} lacks access.key_env: without keys it serves programs on this machine alone")
         self._file = file
         self.spending = Spending(_opened(file, settings))
         self.paths: dict[str, dict[str, ASGIApp]] = {
@@ -170,7 +172,7 @@ class Gateway:
             "/v1/models/{model:path}": {"GET": _Endpoint("/v1/models/{model}", self._model, file.keys)},
             "/v1/feedback": {"POST": _Endpoint("/v1/feedback", self._feedback, file.keys)},
         }
-        self._ending: set[asyncio.Task[Any]] = set()  # pulls
+        self._under_way: set[asyncio.Task[Any]] = set()  # calls, and the ends of their pulls
 
     async def begin(self) -> None:
         """Be ready to call providers."""
@@ -180,9 +182,10 @@ class Gateway:
 
     async def end(self) -> None:
         """Let go; every call is over, or was cancelled, and then its pull is charged."""
-        await asyncio.sleep(0)  # those that were cancelled just now begin to end their pulls
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=LAST)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST):
+                while self._under_way:
+                    await asyncio.wait(self._under_way)
         await self._http.aclose()
         await self.spending.disconnect()
 
@@ -195,13 +198,16 @@ class Gateway:
             except errors.OutlayError as error:
                 _log.error("pull %d of %r could not be ended, and will expire: %s", pull.id, pull.arm, error)
 
-        task = asyncio.ensure_future(end())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._kept(asyncio.ensure_future(end())))
+
+    def _kept(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
 
     async def _chat(self, request: ApiRequest, send: Send) -> None:
         call = self._read(await _body(request, self._file.most_bytes))
+        self._kept(cast("asyncio.Task[Any]", asyncio.current_task()))
         metadata = {"request": request.scope["outlay.request"]}
         ttl, most, retries = self._file.timeout + SPARE, call.most, self._file.retries
         failed: ProviderFailed | None = None
@@ -225,29 +231,12 @@ class Gateway:
         """The request, with a bound on what it can cost."""
         body = msgspec.json.decode(content)
         chat = msgspec.convert(body, Chat)
-        for name in ("audio", "prediction", "web_search_options"):
-            if getattr(chat, name) is not None:
-                raise Rejected(
-                    400, "unsupported_parameter", f"{name} is billed by prices of its own: leave it out", name
-                )
-        if chat.modalities not in (None, ["text"]):
-            raise Rejected(400, "unsupported_value", 'modalities must be ["text"]', "modalities")
-        if chat.service_tier not in (None, "auto", "default", "flex"):
-            raise Rejected(400, "unsupported_value", "service_tier must be auto, default or flex", "service_tier")
-        if any(tool.type not in ("function", "custom") for tool in chat.tools or ()):
-            raise Rejected(400, "unsupported_value", "tools must be functions, or custom", "tools")
-        kinds = [part.type for each in chat.messages if isinstance(each.content, list) for part in each.content]
-        if any(each.audio is not None for each in chat.messages) or not {"text", "refusal", "image_url"}.issuperset(
-            kinds
-        ):
-            raise Rejected(400, "unsupported_value", "messages may hold text and image_url alone", "messages")
-        images = kinds.count("image_url")
-        arms = self._arms(chat.model)
-        able = [arm for arm in arms if not images or arm.image_tokens is not None]
+        images = _images(chat)
+        able = [arm for arm in self._arms(chat.model) if not images or arm.image_tokens is not None]
         if not able:
-            raise Rejected(400, "unsupported_value", f"the model {chat.model!r} takes no images", "messages")
+            raise _not_this("messages", f"the model {chat.model!r} takes no images")
         added = PER_MESSAGE * len(chat.messages) + PER_TOOL * len(chat.tools or ())
-        added += FORMATTED if chat.tools or chat.response_format is not None else 0
+        added += FORMATTED if chat.tools or chat.functions or chat.response_format is not None else 0
         wanted = max(chat.max_tokens or 0, chat.max_completion_tokens or 0) or self._file.max_tokens
         tokens = {arm.name: min(wanted or arm.max_output_tokens, arm.max_output_tokens) for arm in able}
         call = Call(chat, body, {}, tokens)
@@ -475,6 +464,27 @@ class _Endpoint:
             raise request.key_cache.failed(request.address)
         if (connection := request.scope.get("outlay.connection")) is not None:
             connection.keyless_since = None
+
+
+def _images(chat: Chat) -> int:
+    """How many images there are; what is billed by other prices than those of tokens is refused."""
+    for name in ("audio", "prediction", "web_search_options"):
+        if getattr(chat, name) is not None:
+            raise _not_this(name, f"{name} is billed by prices of its own: leave it out")
+    if chat.modalities not in (None, ["text"]):
+        raise _not_this("modalities", 'modalities must be ["text"]')
+    if chat.service_tier not in (None, "auto", "default", "flex"):
+        raise _not_this("service_tier", "service_tier must be auto, default or flex")
+    if any(tool.type not in ("function", "custom") for tool in chat.tools or ()):
+        raise _not_this("tools", "tools must be functions, or custom")
+    parts = [part.type for each in chat.messages if isinstance(each.content, list) for part in each.content]
+    if not {"text", "refusal", "image_url"}.issuperset(parts) or any(each.audio is not None for each in chat.messages):
+        raise _not_this("messages", "messages may hold text and image_url alone")
+    return parts.count("image_url")
+
+
+def _not_this(param: str, message: str) -> Rejected:
+    return Rejected(400, "unsupported_value", message, param)
 
 
 def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
