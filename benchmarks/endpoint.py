@@ -153,10 +153,13 @@ def money(hangs: float, kill: bool, calls: int, budget: float) -> tuple[str, ...
     print("  came:", ", ".join(f"{number} {kind}" for kind, number in came.most_common()))
     print("  pulls:", ", ".join(f"{number} {kind}" for kind, number in ends.most_common()))
     print(f"  billed {billed}, told {known}, charged or set aside {ledger - known}, cap {budget}")
-    print("  left over: none" if kill or not ends["open"] else f"  LEFT OVER: {ends['open']} open pulls")
-    print("  the bill is within the ledger, and the ledger within the cap:", billed <= ledger <= Decimal(str(budget)))
+    print(f"  open pulls: {ends['open']}{', set aside until they expire' if ends['open'] else ''}")
+    assert kill or not ends["open"]
+    assert billed <= ledger <= Decimal(str(budget))
+    print("  the bill is within the ledger, and the ledger within the cap")
     if not ends["expired"] and not ends["open"]:
-        print("  the ledger is the bill, to the last digit:", billed == ledger)
+        assert billed == ledger
+        print("  the ledger is the bill, to the last digit")
     assert not [line for line in log if '"level": "error"' in line and "StoreBusy" not in line]
     return f"{calls:,}", f"{hangs:.0%}", "yes" if kill else "no", f"{billed:.6f}", f"{ledger:.6f}", f"{budget:g}"
 
