@@ -1,7 +1,7 @@
 """An endpoint for any client of OpenAI's API, each call of which is a pull: `outlay serve --proxy gateway.toml`.
 
-A call reads top to bottom: `Gateway._chat` bounds what it can cost on each arm and asks the campaign; `_Attempt` calls
-the provider, and ends the pull once: told, where the provider says how many tokens it took; cancelled, where the
+A call reads top to bottom: `Gateway._chat` bounds what it can cost on each arm and asks the campaign; `_ProviderCall`
+calls the provider, and ends the pull once: told, where the provider says how many tokens it took; cancelled, where the
 request was refused; charged with its ceiling, where nobody knows what was billed. A client that leaves changes nothing
 of that: what the provider sends is read to its end.
 """
@@ -218,7 +218,9 @@ class Gateway:
             except (BudgetSpent, OverBudget, NotNow) as error:
                 raise failed or error from None
             try:
-                await _Attempt(self, request, call, pull, self._file.arms[pull.arm]).run(self._http, self._file, send)
+                await _ProviderCall(self, request, call, pull, self._file.arms[pull.arm]).run(
+                    self._http, self._file, send
+                )
                 return
             except ProviderFailed as error:
                 failed = error
@@ -273,7 +275,7 @@ class Gateway:
         await _json(receipt)(request.scope, request.receive, send)
 
 
-class _Attempt:
+class _ProviderCall:
     """One call of a provider."""
 
     def __init__(self, gateway: Gateway, request: ApiRequest, call: Call, pull: Pull, arm: ModelArm) -> None:

@@ -95,7 +95,7 @@ def load(path: str | Path) -> GatewayFile:
         raise BadFile(str(error)) from None
 
 
-class _Table:
+class _TomlTable:
     """A table of the file, whose keys are taken one by one; those that are left are refused."""
 
     def __init__(self, source: str, path: str, content: object) -> None:
@@ -113,17 +113,17 @@ class _Table:
             return default
         return check(self.source, self.at(key), self._content[key], **limits)
 
-    def tables(self, key: str) -> dict[str, "_Table"]:
+    def tables(self, key: str) -> dict[str, "_TomlTable"]:
         """The tables in this one, by name."""
-        inner = _Table(self.source, self.at(key), self.take(key, _anything))
+        inner = _TomlTable(self.source, self.at(key), self.take(key, _anything))
         if not inner._content:
             raise BadParameter(self.source, inner.path, "at least one table", {})
         names = [label(self.source, f"a name in {inner.path}", name) for name in inner._content]
-        return {name: _Table(self.source, inner.at(name), inner._content[name]) for name in names}
+        return {name: _TomlTable(self.source, inner.at(name), inner._content[name]) for name in names}
 
-    def table(self, key: str) -> "_Table":
+    def table(self, key: str) -> "_TomlTable":
         """One table in this one, empty where there is none."""
-        return _Table(self.source, self.at(key), self.take(key, _anything, {}))
+        return _TomlTable(self.source, self.at(key), self.take(key, _anything, {}))
 
     def at(self, key: str) -> str:
         """The path of a key."""
@@ -138,7 +138,7 @@ class _Table:
 
 
 def _gateway(content: dict[str, Any], source: str) -> GatewayFile:
-    whole_file = _Table(source, "", content)
+    whole_file = _TomlTable(source, "", content)
     campaign, calls, access = (whole_file.table(name) for name in ("campaign", "calls", "access"))
     providers = {name: _provider(name, table) for name, table in whole_file.tables("providers").items()}
     arms = {name: _arm(name, table, providers) for name, table in whole_file.tables("arms").items()}
@@ -168,7 +168,7 @@ def _gateway(content: dict[str, Any], source: str) -> GatewayFile:
     return file
 
 
-def _provider(name: str, table: _Table) -> Provider:
+def _provider(name: str, table: _TomlTable) -> Provider:
     base = table.take("base_url", _address)
     key = table.take("key_env", _secret, None)
     limit = table.take("limit", word, LIMITS[0], words=LIMITS)
@@ -176,7 +176,7 @@ def _provider(name: str, table: _Table) -> Provider:
     return Provider(name, f"{base.rstrip('/')}/chat/completions", limit, key)
 
 
-def _arm(name: str, table: _Table, providers: dict[str, Provider]) -> ModelArm:
+def _arm(name: str, table: _TomlTable, providers: dict[str, Provider]) -> ModelArm:
     arm = ModelArm(
         name,
         providers[table.take("provider", word, words=tuple(providers))],
