@@ -87,14 +87,17 @@ class Scripted(ThreadingHTTPServer):
     def __init__(self, act: Callable[["Handler"], None]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.act, self.seen = act, list[tuple[dict[str, str], dict[str, Any]]]()
+        self.ports = set[int]()  # of the connections
         self.base_url = f"http://127.0.0.1:{self.server_port}/v1"
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Scripted
+    protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.ports.add(self.client_address[1])
         self.server.seen.append(({name.lower(): value for name, value in self.headers.items()}, json.loads(body)))
         self.server.act(self)
 

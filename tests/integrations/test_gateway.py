@@ -482,6 +482,14 @@ def test_streams_as_providers_send_them(lines: list[Any], cost: str | None, kept
         assert (pull.status, Decimal(str(pull.cost))) == ("paid", Decimal(cost).quantize(Decimal("1e-9"), "ROUND_UP"))
 
 
+def test_connections_to_a_provider_are_used_again(tmp_path: Path) -> None:
+    act = streamed(PIECE, {**CHUNK, "choices": [], "usage": USAGE}, DONE)
+    with scripted(act) as provider, gateway(tmp_path, provider.base_url) as gate:
+        for _ in range(3):
+            httpx2.post(f"{gate.address}/v1/chat/completions", json={**ASKED, "stream": True})
+    assert len(provider.ports) == 1
+
+
 def test_a_stream_that_breaks_off_ends_with_an_error(tmp_path: Path) -> None:
     def act(handler: Handler) -> None:
         handler.send_response(200)

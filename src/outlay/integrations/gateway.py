@@ -40,6 +40,7 @@ PER_MESSAGE, PER_TOOL, FORMATTED = (
 )  # tokens that a provider may add to a prompt; the last: for tools at all
 SPARE = 60.0  # seconds that a pull lasts longer than the call
 LAST = 3.0  # seconds for pulls to be ended when the service stops
+REST = 1.0  # seconds for a stream to end that has said so
 LONG = 60.0  # seconds: who would have to wait longer is told that the quota is used
 BAD_REQUEST = (400, 413, 415, 422)  # the request's fault, not the arm's
 UNSURE = (408, 504, 524)  # somebody in between gave up: the provider may have billed it
@@ -330,10 +331,10 @@ class _ProviderCall:
         headers = {**self._headers(), "content-type": EVENTS, "cache-control": "no-store"}
         raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": raw})
-        usage, last = None, b""
+        usage, last, lines = None, b"", _lines(answer)
         try:
             async with asyncio.timeout_at(self._deadline):
-                async for line in _lines(answer):
+                async for line in lines:
                     if line == b"data: [DONE]":
                         last = line + b"\n\n"
                         break
@@ -347,6 +348,10 @@ class _ProviderCall:
             usage = None
         await self._settle(usage)
         await send({"type": "http.response.body", "body": last})
+        with suppress(httpx2.RequestError, TimeoutError):  # what was read to its end can be used for another call
+            async with asyncio.timeout(REST):
+                async for _ in lines:
+                    continue
 
     def _chunk(self, line: bytes) -> tuple[Usage | None, bytes]:
         """The usage in a line of a stream, and the line as the client gets it; without what it did not ask for."""
