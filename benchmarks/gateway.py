@@ -139,9 +139,8 @@ async def play(player: str, calls: int, seed: int, provider: Provider, store: st
     settings: dict[str, Any] = {"num_retries": 5, "retry_after": 0, "disable_cooldowns": True}
     budget = None
     if player == "outlay":
-        budget = Timed(
-            ARMS, cap, store=store, name=f"run {seed}", requests=2 * calls, seed=seed, reward=reward, wait=0.2
-        )
+        budget = Timed(ARMS, cap, store=store, name=f"run {seed}", policy="Ration", seed=seed, reward=reward)
+        budget.campaign.expect_requests(round(calls / (1 - MODELS[0].fails - MODELS[0].rate_limited)))  # with retries
         budget.seconds = []
         settings["plugins"] = [budget]
     elif player == "provider budget":
@@ -317,7 +316,8 @@ from outlay.integrations.litellm import BudgetRouter
 def reward(kwargs, answer):
     return float(answer.choices[0].message.content.startswith("good"))
 
-budget = BudgetRouter({arms}, {cap}, store="sqlite:///{path}", name="kill", requests={requests}, ttl=5, reward=reward)
+budget = BudgetRouter({arms}, {cap}, store="sqlite:///{path}", name="kill", policy="Ration", ttl=5, reward=reward)
+budget.campaign.expect_requests({requests})
 """
 
 
@@ -331,7 +331,7 @@ def killed(calls: int, kills: int) -> None:
             "router_settings": {"plugins": ["budget.budget"], "num_retries": 5},
             "general_settings": {"master_key": "os.environ/LITELLM_MASTER_KEY"},
         }
-        plugin = PLUGIN.format(arms=ARMS, cap=cap, path=path, requests=2 * calls)
+        plugin = PLUGIN.format(arms=ARMS, cap=cap, path=path, requests=calls)
         files = {"config.yaml": json.dumps(config), "budget.py": plugin}
         served, number = 0, 0
         for round_ in range(kills + 1):
