@@ -1,16 +1,12 @@
 """A real LiteLLM `Router` and its proxy, against a provider on this machine that says what it charged."""
 
 import asyncio
+import doctest
 import json
 import os
 import re
-import secrets
-import socket
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -29,6 +25,8 @@ from tests.service.conftest import running
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it would be fetched
 litellm = pytest.importorskip("litellm", reason="litellm is not installed: pip install 'outlay[litellm]'")
 
+import httpx  # noqa: E402
+from benchmarks.gateway import Proxy  # noqa: E402
 from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
 
 from outlay.integrations.litellm import BudgetRouter, failure_cost  # noqa: E402
@@ -502,11 +500,18 @@ def test_bad_settings(budgets: Callable[..., BudgetRouter]) -> None:
         budgets(None, None)
 
 
+def test_examples_run() -> None:
+    tried = doctest.testmod(sys.modules["outlay.integrations.litellm"])
+    assert (tried.failed, tried.attempted > 3) == (0, True)
+
+
 def test_what_failures_cost() -> None:
     refused = litellm.BadRequestError("No.", "m", "p")
     assert failure_cost(refused) == 0
     assert failure_cost(ValueError("?")) is None
-    refused.__cause__ = litellm.Timeout("?", "m", "p")
+    refused.__cause__ = httpx.ReadError("?")
+    assert failure_cost(refused) is None
+    refused.__cause__.__cause__ = httpx.ConnectError("?")
     assert failure_cost(refused) == 0
 
 
@@ -528,64 +533,29 @@ def test_the_program_of_the_page_runs(
     assert space["budget"].campaign.status().exact.spent == provider.charged()["dollars"] > 0
 
 
-class Proxy:
-    """LiteLLM's proxy with the files of the page, as a process."""
-
-    def __init__(self, folder: Path) -> None:
-        for name in ("config.yaml", "budget.py"):
-            (folder / name).write_text(named_block(name), encoding="utf-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.address, self.key = f"http://127.0.0.1:{port}", f"sk-{secrets.token_hex(32)}"
-        command = [str(Path(sys.executable).with_name("litellm")), "--config", "config.yaml", "--port", str(port)]
-        environment = {**os.environ, "LITELLM_MASTER_KEY": self.key}
-        self.log = folder / "log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        patience = time.monotonic() + 120
-        while True:
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < patience
-            try:
-                urllib.request.urlopen(f"{self.address}/health/liveliness", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-
-    def post(self, path: str, body: Any, key: str | None = None) -> tuple[int, Any, str]:
-        head = {"content-type": "application/json", "authorization": f"Bearer {key or self.key}"}
-        asked = urllib.request.Request(f"{self.address}{path}", json.dumps(body).encode(), head)
-        try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:
-                return answer.status, answer.headers, answer.read().decode()
-        except urllib.error.HTTPError as refused:
-            return refused.code, refused.headers, refused.read().decode()
-
-
 @pytest.mark.soak
 @pytest.mark.skipif(not find_spec("fastapi"), reason="the proxy is not installed: pip install 'litellm[proxy]'")
 def test_the_proxy_of_the_page(provider: Provider, tmp_path: Path) -> None:
-    proxy = Proxy(tmp_path)
-    try:
+    files = {name: named_block(name) for name in ("config.yaml", "budget.py")}
+    with Proxy(tmp_path, files) as proxy, httpx.Client(base_url=proxy.address, timeout=60) as client:
+        client.headers["authorization"] = f"Bearer {proxy.key}"
         asked = {"model": "chat", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 50}
-        served = [proxy.post("/v1/chat/completions", {**asked, "stream": number % 2 == 0}) for number in range(10)]
-        assert [status for status, _, _ in served] == [200] * 10
-        pulls = [int(head["x-outlay-pull"]) for _, head, _ in served]
-        assert proxy.post("/outlay/feedback", {"pull": pulls[0], "reward": 1})[0] == 200
-        status, _, said = proxy.post("/outlay/feedback", {"pull": pulls[0], "reward": 2})
-        assert (status, json.loads(said)["detail"]) == (
-            400,
-            f"pull {pulls[0]} has reward 1, which stands; amend corrects it",
-        )
+        served = [client.post("/v1/chat/completions", json={**asked, "stream": i % 2 == 0}) for i in range(10)]
+        assert [answer.status_code for answer in served] == [200] * 10
+        pulls = [int(answer.headers["x-outlay-pull"]) for answer in served]
+
+        def feedback(said: Any, **head: str) -> tuple[int, str]:
+            answer = client.post("/outlay/feedback", json=said, headers=head)
+            return answer.status_code, answer.text
+
+        assert feedback({"pull": pulls[0], "reward": 1})[0] == 200
+        status, said = feedback({"pull": pulls[0], "reward": 2})
+        assert (status, "which stands; amend corrects it" in said) == (400, True)
         for wrong in ({"pull": pulls[1]}, {"pull": 10**9, "reward": 1}, {"pull": pulls[1], "reward": "good"}):
-            assert proxy.post("/outlay/feedback", wrong)[0] == 400
-        assert proxy.post("/outlay/feedback", {"pull": pulls[1], "reward": 1}, "sk-another")[0] in (400, 401)
-        status, _, said = proxy.post("/v1/chat/completions", {**asked, "max_tokens": 10**8})
-        assert (status, "is left of the budget" in said) == (422, True)
-    finally:
-        proxy.process.terminate()
-        proxy.process.wait(60)
+            assert feedback(wrong)[0] == 400
+        assert feedback({"pull": pulls[1], "reward": 1}, authorization="Bearer sk-another")[0] in (400, 401)
+        refused = client.post("/v1/chat/completions", json={**asked, "max_tokens": 10**8})
+        assert (refused.status_code, "is left of the budget" in refused.text) == (422, True)
     with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:
         stands = campaign.status()
         assert stands.exact.spent == provider.charged()["dollars"]
