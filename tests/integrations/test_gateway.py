@@ -379,7 +379,7 @@ def shared_gate(running_provider: Provider, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.parametrize("text", ["a", "é" * 50, "你好" * 40, "👩‍👩‍👧‍👦" * 9, '"\\\n\t\x01' * 30, "\u2028 '"])
 def test_no_token_is_less_than_a_byte(text: str, tmp_path: Path) -> None:
     """With a dollar a token, what is set aside holds every byte of a prompt, tools and all, and every answer."""
-    dollar = {**BROKEN, "input": 1e6, "output": 1e6, "image_tokens": 1000, "max_output_tokens": 7}
+    dollar = {**BROKEN, "input": 1e6, "output": 1e6, "image_tokens": 9000, "max_output_tokens": 5000}
     changes = {"campaign.budget": 1e6, "arms": {"dollar": dollar}}
     parts = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": text}}]
     tools = [{"type": "function", "function": {"name": "f", "description": text}}]
@@ -391,8 +391,8 @@ def test_no_token_is_less_than_a_byte(text: str, tmp_path: Path) -> None:
         asked: list[dict[str, Any]] = [{"messages": messages}, {"messages": messages[:1], "tools": tools, "n": 3}]
         for sent in asked:
             found = httpx2.post(f"{gate.address}/v1/chat/completions", json={"model": "dollar", **sent})
-            slow = sum(len(each.encode()) for each in strings(sent)) + 7 * sent.get("n", 1)
-            assert float(found.headers["x-outlay-reserved"]) >= slow + (1000 if sent["messages"] == messages else 0)
+            slow = sum(len(each.encode()) for each in strings(sent)) + 5000 * sent.get("n", 1)
+            assert float(found.headers["x-outlay-reserved"]) >= slow + (9000 if sent["messages"] == messages else 0)
 
 
 def strings(content: Any) -> Iterator[str]:

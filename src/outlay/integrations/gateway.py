@@ -300,7 +300,6 @@ class _ProviderCall:
                 await self._tell(Decimal(0), 0.0)
                 raise self._failed(502, f"the provider {provider.name!r} cannot be reached", again=True) from error
             except (httpx2.RequestError, TimeoutError) as error:
-                await self._charge()
                 late = isinstance(error, TimeoutError)
                 what = f"took longer than {file.timeout:g} s" if late else "broke off"
                 raise self._failed(
@@ -316,7 +315,7 @@ class _ProviderCall:
             finally:
                 await answer.aclose()
         finally:
-            if not self._is_over:  # cancelled, or broken here: nobody knows what was billed
+            if not self._is_over:  # it took too long, broke off, or was cancelled: nobody knows what was billed
                 await self._charge()
 
     async def _answer(self, answer: httpx2.Response, content: bytes, send: Send) -> None:
@@ -374,9 +373,7 @@ class _ProviderCall:
         status, provider = answer.status_code, self._arm.provider
         if status in BAD_REQUEST:
             await self._over(self._gateway.spending.cancel(self._pull, f"the provider refused it: {status}"))
-        elif status in UNSURE:
-            await self._charge()
-        else:
+        elif status not in UNSURE:
             await self._tell(Decimal(0), 0.0)
         again = status not in (*BAD_REQUEST, *UNSURE)
         if status in (401, 403):
