@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import openai
 import tomli_w
 
 from outlay import Campaign
-from outlay.campaign.records import PullStatus
+from outlay.campaign.records import PullStatus, Status
 from outlay.integrations.gateway import Gateway
 from outlay.integrations.gateway_file import load
 from tests.service.conftest import running
@@ -57,9 +57,15 @@ class Running:
 
     def __init__(self, address: str, store: str) -> None:
         self.address, self.store = address, store
+        self.clients = ExitStack()
 
     def client(self, key: str = "any") -> openai.OpenAI:
-        return openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
+        client = openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
+        return self.clients.enter_context(client)
+
+    def status(self) -> Status:
+        with Campaign.open(self.store, "bill") as campaign:
+            return campaign.status()
 
     def pulls(self) -> list[PullStatus]:
         with Campaign.open(self.store, "bill") as campaign:
@@ -78,7 +84,9 @@ class Running:
 def gateway(folder: Path, base_url: str, changes: dict[str, Any] | None = None, patience: int = 5) -> Iterator[Running]:
     file, store = load(written(folder, base_url, changes or {})), f"sqlite:///{folder / 'bill.db'}"
     with running(store, beside=lambda settings: Gateway(file, settings), patience=patience) as address:
-        yield Running(address, store)
+        gate = Running(address, store)
+        with gate.clients:
+            yield gate
 
 
 class Scripted(ThreadingHTTPServer):

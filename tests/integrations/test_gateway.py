@@ -185,7 +185,7 @@ def test_the_end_of_the_budget(provider: Provider, tmp_path: Path) -> None:
         client = gate.client()
         with pytest.raises(openai.RateLimitError) as over:
             all(client.chat.completions.create(**ASKED) for _ in range(500))
-        status = Campaign.open(gate.store, "bill").status()
+        status = gate.status()
     assert (over.value.code, over.value.type) == ("insufficient_quota", "insufficient_quota")
     assert over.value.response.headers["x-should-retry"] == "false"
     assert provider.charged()["dollars"] == status.exact.spent <= Decimal("0.02")
@@ -198,7 +198,7 @@ def test_the_fallback_serves_when_the_budget_is_spent(provider: Provider, tmp_pa
         pulls = gate.pulls()
         with pytest.raises(openai.RateLimitError):
             gate.client().chat.completions.create(**{**ASKED, "model": "large"})
-        status = Campaign.open(gate.store, "bill").status()
+        status = gate.status()
     assert models[-1] == "small"
     assert pulls[-1].fallback
     assert status.exact.spent <= Decimal("0.005")
@@ -753,7 +753,7 @@ def test_the_campaign_that_is_there_is_used(tmp_path: Path) -> None:
         with pytest.raises(BadFile, match=r"arms\.large is no arm of the campaign 'bill'"):
             Gateway(load(written(tmp_path, "http://localhost/v1", none)), settings)
         mine.add_arm("large")
-        Gateway(load(written(tmp_path, "http://localhost/v1", none)), settings)
+        Gateway(load(written(tmp_path, "http://localhost/v1", none)), settings).spending.campaign.disconnect()
         with pytest.raises(CampaignConflict):
             Gateway(load(written(tmp_path, "http://localhost/v1", {"campaign.budget": 7})), settings)
 

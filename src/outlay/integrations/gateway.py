@@ -25,7 +25,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as AsgiMessage
 
 from outlay import errors
+from outlay.campaign import Campaign
 from outlay.campaign.records import Pull
+from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
 from outlay.integrations.spending import Spending, campaign_at
@@ -491,7 +493,7 @@ def _not_this(param: str, message: str) -> Rejected:
     return Rejected(400, "unsupported_value", message, param)
 
 
-def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
+def _opened(file: GatewayFile, settings: ServiceSettings) -> Campaign | Client:
     """The campaign, which has every arm of the file."""
     terms = {"mode": "hard", **file.terms} if file.terms else {}
     budget = terms.pop("budget", None)
@@ -499,6 +501,16 @@ def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
         campaign = campaign_at(file.store or settings.store, file.name, [*file.arms], budget, **terms)
     except BadParameter as error:
         raise BadFile(f"{file.source}, campaign: {error}") from None
+    try:
+        _check_arms(file, campaign)
+    except BaseException:
+        campaign.disconnect()
+        raise
+    return campaign
+
+
+def _check_arms(file: GatewayFile, campaign: Campaign | Client) -> None:
+    """Every arm of the file is one of the campaign; those that are the fallback alone are not for the policy."""
     status = campaign.status()
     known = {arm.name for arm in status.arms}
     for name, arm in file.arms.items():
@@ -508,7 +520,6 @@ def _opened(file: GatewayFile, settings: ServiceSettings) -> Any:
             if name != status.fallback:
                 raise BadFile(f"{file.source}: arms.{name} has fallback_only, and campaign.fallback is not {name!r}")
             campaign.disable_arm(name)
-    return campaign
 
 
 async def _body(request: ApiRequest, most: int) -> bytes:
