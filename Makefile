@@ -45,7 +45,7 @@ browser: setup  ## the dashboard in a real browser: needs Debian's chromium, or 
 	$(BIN)/pytest -m soak tests/service/test_browser.py tests/service/test_looks.py
 
 docs: setup  ## the documentation as a site, in build/site; `python -m http.server -d build/site` serves it
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	LITELLM_LOCAL_MODEL_COST_MAP=True NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: setup  ## pulls per second, as ratios to the bare sampling floor measured in the same run
 	$(BIN)/python -m benchmarks.engine

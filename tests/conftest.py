@@ -20,6 +20,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 # What a test compiles it compiles itself: the tests already fill all cores.
 os.environ["OUTLAY_COMPILE_CORES"] = "1"
 
+# LiteLLM asks a server for its prices when it is imported, unless it is told that those it brought along will do.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+
 # Some tests edit a module twice within a second: what Python keeps of it tells the time in seconds, and would be stale.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = True

@@ -178,7 +178,6 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
         routes = APIRouter()
 
-        @routes.post(path, dependencies=[Depends(user_api_key_auth)])
         async def feedback(said: dict[str, Any]) -> dict[str, Any]:
             try:
                 if set(said) != {"pull", "reward"}:
@@ -188,6 +187,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
                 raise HTTPException(400, str(error)) from error
             return said
 
+        routes.add_api_route(path, feedback, methods=["POST"], dependencies=[Depends(user_api_key_auth)])
         app.include_router(routes)
         app.router.routes.insert(0, app.router.routes.pop())  # before the proxy's own, some of which match any path
 
