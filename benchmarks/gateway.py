@@ -204,6 +204,7 @@ def compared(calls: int, seeds: range, players: tuple[str, ...]) -> None:
             error = good.std(ddof=1) / math.sqrt(len(good)) if len(good) > 1 else math.nan
             share = max(float(each.dollars / cap) for each in played)
             served = np.mean([each.served for each in played])
+            print(f"{player}: {played}", file=sys.stderr, flush=True)
             lines.append((player, f"{good.mean():,.1f} ± {error:.1f}", f"{served:,.0f}", f"{share:.1%}"))
             if player == "outlay":
                 wrong = Counter(

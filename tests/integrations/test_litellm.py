@@ -405,7 +405,10 @@ def test_what_cannot_be_capped_is_not_called(provider: Provider, budgets: Callab
         run(call(chat, group="number-1"))
     with pytest.raises(ValueError, match="synchronous"):
         chat.completion("chat", [{"role": "user", "content": "hello"}])
+    with pytest.raises(litellm.BadRequestError, match="give max_tokens, or max_output_tokens"):
+        run(chat.aresponses(model="chat", input="hello"))
     assert provider.charged()["calls"] == 0
+    assert not list(budget.campaign.pulls())
 
 
 def test_deployments_of_one_model_are_one_arm(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:

@@ -359,8 +359,10 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             return round(prompt * paid_in, 12), None
         asked = max(_numbers(said, *LIMITS), default=None)
         limits = [limit for limit in (self.output_limit, info.get("max_output_tokens")) if limit is not None]
+        if call["messages"] is None:
+            limits = []  # such requests have another name for it: only what they say themselves is sure
         if asked is None and not limits:
-            raise _Refused(f"nobody knows how long an answer of {arm} can be: give max_tokens")
+            raise _Refused(f"nobody knows how long an answer of {arm} can be: give max_tokens, or max_output_tokens")
         output = asked or min(limits)
         answers = max(_numbers(said, "n", "best_of"), default=1)
         return round(prompt * paid_in + output * answers * paid_out, 12), None if asked else output
