@@ -514,7 +514,9 @@ def test_what_failures_cost() -> None:
     assert failure_cost(ValueError("?")) is None
     refused.__cause__ = httpx.ReadError("?")
     assert failure_cost(refused) is None
-    refused.__cause__.__cause__ = httpx.ConnectError("?")
+    refused.__cause__.__context__ = httpx.ConnectError("of an attempt before")
+    assert failure_cost(refused) is None
+    refused.__cause__ = httpx.ConnectError("?")
     assert failure_cost(refused) == 0
 
 

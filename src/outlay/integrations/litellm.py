@@ -68,12 +68,12 @@ def failure_cost(error: Exception) -> Amount | None:
     >>> failure_cost(litellm.Timeout("No answer.", "gpt-4o", "openai")) is None
     True
     """
-    causes: list[BaseException] = [error]
-    while cause := causes[-1].__cause__ or causes[-1].__context__:
-        causes.append(cause)
-    if any(isinstance(each, NOT_REACHED) for each in causes):
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, (httpx.HTTPError, TimeoutError)):
+        cause = cause.__cause__ or cause.__context__  # the nearest: behind it may be those of attempts before this one
+    if isinstance(cause, NOT_REACHED):
         return 0
-    broke = any(isinstance(each, httpx.TransportError) for each in causes)
+    broke = isinstance(cause, (httpx.TransportError, TimeoutError))
     return 0 if isinstance(error, NOT_BILLED) and not broke else None
 
 
