@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,9 @@ def test_a_campaign_that_is_there_needs_no_terms(tmp_path: Path) -> None:
         other.disconnect()
     with pytest.raises(BadParameter, match="budget of campaign_at must be given for a campaign in memory"):
         campaign_at(None, "bill", ARMS)
+
+
+@pytest.mark.parametrize("store", [5, b"sqlite:///spend.db", ["memory"]])
+def test_what_is_no_store(store: Any) -> None:
+    with pytest.raises(BadParameter, match="store of campaign_at must be an address, a campaign, a client, or None"):
+        campaign_at(store, "bill", ["small"], 10)

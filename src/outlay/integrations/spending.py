@@ -41,6 +41,8 @@ def campaign_at(
     <Campaign 'bill': open, 0 of 10 USD spent in 0 pulls by Thrifty>
     """
     if store is not None and not isinstance(store, str):
+        if not hasattr(store, "disconnect"):
+            raise BadParameter("campaign_at", "store", "an address, a campaign, a client, or None", store)
         return store
     if store is None and budget is None:
         raise BadParameter("campaign_at", "budget", "given for a campaign in memory", budget)
