@@ -1,0 +1,304 @@
+"""Whether contexts would pay: the best rule that looks at a request against the best one that does not.
+
+Both rules are learnt by the same steps on four fifths of the requests and valued on the last fifth, in turn, by the
+doubly robust estimate; so neither is valued on rows that it was learnt from. For each held-out request and arm,
+
+    Γ(arm) = model(arm) + [arm was used] ÷ chance · (outcome − model(arm)),
+
+for its cost and its reward; a rule is worth the mean of Γ over the arms that it names. This is right on average if the
+chances are, or if the models are. Where every request was served by every arm, Γ is what was seen.
+
+References: M. Dudík, D. Erhan, J. Langford, L. Li, "Doubly robust policy evaluation and optimization", Statistical
+Science 29 (2014); V. Chernozhukov et al., "Double/debiased machine learning for treatment and structural parameters",
+The Econometrics Journal 21 (2018), for the intervals with cross-fitting.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.advice.summary import COST, REWARD, Floats, Ints
+
+FOLDS = 5
+RARE = 0.01  # the least chance that is fitted
+_LEARNING = 10_000  # requests that a price of money is learnt from
+_PENALTIES = 10.0 ** np.linspace(-4.0, 3.0, 15)  # per row, of slopes; the last is none but the mean
+_STEPS = 60  # of bisection
+
+
+class Requests(NamedTuple):
+    """What a log says about its requests."""
+
+    features: Floats  # [request, column]
+    outcomes: Floats  # [request, arm, cost or reward]; 0 where the arm was not used
+    used: NDArray[np.bool_]  # [request, arm]
+    chances: Floats | None  # [request] with which its arm was chosen; None where they have to be estimated
+
+    def part(self, rows: Ints) -> "Requests":
+        """Some of them."""
+        chances = None if self.chances is None else self.chances[rows]
+        return Requests(self.features[rows], self.outcomes[rows], self.used[rows], chances)
+
+    @property
+    def paired(self) -> bool:
+        """Whether every request was served by every arm."""
+        return bool(self.used.all())
+
+
+class Model(NamedTuple):
+    """Mean cost and reward of each arm as linear functions of the features, within what the arm has shown."""
+
+    centre: Floats  # [column]
+    means: Floats  # [arm, cost or reward]
+    slopes: Floats  # [column, arm, cost or reward]
+    low: Floats  # [arm, cost or reward]
+    high: Floats
+
+    def __call__(self, features: Floats) -> Floats:
+        """[request, arm, cost or reward]."""
+        found = self.means + np.tensordot(features - self.centre, self.slopes, axes=1)
+        return np.clip(found, self.low, self.high)
+
+
+class Rule(NamedTuple):
+    """Names the arm with the largest reward − price · cost by its model, at one of two prices of money."""
+
+    model: Model
+    low: float  # the price at which it spends more than there is
+    high: float  # the price at which it spends no more
+    share: float  # of the requests that are served at the low price
+    idle: bool  # whether it may leave a request unserved
+
+    @property
+    def price(self) -> float:
+        """Of money: what it could bring elsewhere."""
+        return 0.5 * (self.low + self.high)
+
+    def chances(self, features: Floats) -> Floats:
+        """The chance of each arm, [request, arm]; what they lack to 1 is the chance that a request is not served."""
+        means = self.model(features)
+        found = np.zeros(means.shape[:2])
+        for price, share in ((self.low, self.share), (self.high, 1.0 - self.share)):
+            if share > 0.0:
+                arms, _ = _best(means, price, self.idle)
+                served = np.flatnonzero(arms >= 0)
+                found[served, arms[served]] += share
+        return found
+
+
+class Held(NamedTuple):
+    """Both rules, the one without contexts first, on the requests that they were not learnt from."""
+
+    folds: Ints  # [request]: the fold that it is held out in
+    rules: list[tuple[Rule, Rule]]  # of each fold
+    chosen: Floats  # [rule, request, arm]: the chance that the rule names the arm
+    values: Floats  # [rule, request, cost or reward]: doubly robust
+    weights: Floats  # [request, arm]: 1 ÷ chance where the arm was used
+
+
+class Estimate(NamedTuple):
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def held_out(requests: Requests, each: float | None, seed: int = 0) -> Held:
+    """Learn and value both rules in turn; `each` is the money for a request, None where only the rate counts."""
+    count, arms = requests.used.shape
+    folds = np.random.default_rng(seed).permutation(count) % FOLDS
+    rules = []
+    chosen, values, weights = np.zeros((2, count, arms)), np.zeros((2, count, 2)), np.zeros((count, arms))
+    for fold in range(FOLDS):
+        rows, learn = np.flatnonzero(folds == fold), requests.part(np.flatnonzero(folds != fold))
+        held, model, fit = requests.part(rows), model_of(learn), None
+        if requests.chances is None and not requests.paired:
+            fit = fitted_chances(learn)
+        both = rules_of(learn, model, weights_of(learn, fit), each)
+        rules.append(both)
+        weights[rows] = weights_of(held, fit)
+        scores = doubly_robust(model(held.features), held, weights[rows])
+        for index, rule in enumerate(both):
+            chosen[index, rows] = rule.chances(held.features)
+            values[index, rows] = np.einsum("ik,iko->io", chosen[index, rows], scores)
+    return Held(folds, rules, chosen, values, weights)
+
+
+def gain_of(held: Held, each: float | None, confidence: float) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+    """What a request brings without contexts and with them at the same cost, the gain, and the gain as a share.
+
+    Without `each`, what a unit of money brings: the ratio of mean reward and mean cost. With it, the mean reward at
+    just that cost: reward − price · (cost − each), at the price that each rule was learnt with. Its slope there is what
+    one more unit of money brings it, so the little that it spends too much or too little on other requests counts
+    neither for it nor against it, to the first order.
+    """
+    from scipy.special import stdtrit
+
+    count = len(held.folds)
+    worths, parts = [], []
+    for index, values in enumerate(held.values):
+        if each is None:
+            cost, reward = values.mean(axis=0)
+            worths.append(reward / cost)
+            own = (values[:, REWARD] - worths[-1] * values[:, COST]) / cost
+        else:
+            prices = np.array([rules[index].price for rules in held.rules])[held.folds]
+            own = values[:, REWARD] - prices * (values[:, COST] - each)
+            worths.append(own.mean())
+        parts.append(own - (np.bincount(held.folds, own) / np.bincount(held.folds))[held.folds])
+    blind, seeing = map(float, worths)
+    wide = float(stdtrit(count - 2 * FOLDS, 0.5 + confidence / 2.0)) / math.sqrt(count * (count - 2 * FOLDS))
+
+    def estimate(value: float, influence: Floats) -> Estimate:
+        half = wide * math.sqrt(float(influence @ influence))
+        return Estimate(value, value - half, value + half)
+
+    return (
+        estimate(blind, parts[0]),
+        estimate(seeing, parts[1]),
+        estimate(seeing - blind, parts[1] - parts[0]),
+        estimate(seeing / blind - 1.0, (parts[1] - seeing / blind * parts[0]) / blind),
+    )
+
+
+def rules_of(learn: Requests, model: Model, weights: Floats, each: float | None) -> tuple[Rule, Rule]:
+    """The best rule without contexts and the best with them: by the same steps, from the same means of the arms."""
+    said = model(learn.features)
+    means = doubly_robust(said, learn, weights).mean(axis=0)
+    blind = model._replace(means=means, slopes=np.zeros_like(model.slopes), low=means, high=means)
+    seeing = model._replace(means=model.means + means - said.mean(axis=0))
+    order = np.random.default_rng(0).permutation(len(learn.features))[:_LEARNING]
+    return rule_of(blind, learn.features[:1], each), rule_of(seeing, learn.features[order], each)
+
+
+def doubly_robust(means: Floats, requests: Requests, weights: Floats) -> Floats:
+    """Γ, [request, arm, cost or reward]: what the models say, and their errors where the arm was used."""
+    return means + weights[..., None] * (requests.outcomes - means)
+
+
+def weights_of(requests: Requests, fit: Model | None) -> Floats:
+    """1 ÷ chance where an arm was used, [request, arm]; 1 where every arm was."""
+    if requests.paired:
+        return np.ones(requests.used.shape)
+    if fit is None:
+        assert requests.chances is not None
+        return requests.used / requests.chances[:, None]
+    shares = _shares(fit.means[:, 0] + (requests.features - fit.centre) @ fit.slopes[..., 0])
+    return requests.used / np.maximum(shares[:, : requests.used.shape[1]], RARE)
+
+
+def model_of(requests: Requests) -> Model:
+    """Ridge regressions: slopes that all arms share, in each arm's own scale, then what each arm adds to them."""
+    count, arms = requests.used.shape
+    columns = requests.features.shape[1]
+    centre = requests.features.mean(axis=0)
+    features = requests.features - centre
+    means, slopes = np.zeros((arms, 2)), np.zeros((columns, arms, 2))
+    low, high = np.zeros((arms, 2)), np.zeros((arms, 2))
+    for arm in range(arms):
+        seen = requests.outcomes[requests.used[:, arm], arm]
+        low[arm], high[arm] = seen.min(axis=0), seen.max(axis=0)
+    for of in (COST, REWARD):
+        rows, levels = [], []
+        for arm in range(arms):
+            mine = features[requests.used[:, arm]]
+            seen = requests.outcomes[requests.used[:, arm], arm, of]
+            scale = seen.mean() if of == COST else 1.0
+            levels.append((mine.mean(axis=0), seen.mean(), scale))
+            rows.append((mine - levels[-1][0], (seen - levels[-1][1]) / scale))
+        common = ridge(np.concatenate([mine for mine, _ in rows]), np.concatenate([seen for _, seen in rows]))
+        for arm, ((mine, seen), (middle, mean, scale)) in enumerate(zip(rows, levels, strict=True)):
+            slopes[:, arm, of] = scale * (common + ridge(mine, seen - mine @ common))
+            means[arm, of] = mean - middle @ slopes[:, arm, of]
+    return Model(centre, means, slopes, low, high)
+
+
+def ridge(features: Floats, outcomes: Floats) -> Floats:
+    """Slopes of centred outcomes on centred features, with the penalty that cross-validates best (GCV); or none.
+
+    Reference: G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a good ridge
+    parameter", Technometrics 21 (1979).
+    """
+    count = len(features)
+    sizes, axes = np.linalg.eigh(features.T @ features)
+    sizes = np.maximum(sizes, 0.0)
+    along = axes.T @ (features.T @ outcomes)
+    penalties = np.append(count * _PENALTIES, math.inf)[:, None]
+    found = along / (sizes + penalties)
+    left = outcomes @ outcomes - 2.0 * found @ along + found**2 @ sizes
+    free = count - 1.0 - (sizes / (sizes + penalties)).sum(axis=1)
+    error = np.where(free > 0.1 * count, left / np.maximum(free, 1.0) ** 2, math.inf)
+    return np.asarray(axes @ found[np.argmin(error)])
+
+
+def fitted_chances(requests: Requests) -> Model:
+    """The chance of each arm by the features: multinomial logistic regression, with a weak penalty on slopes."""
+    from scipy.optimize import minimize
+
+    centre = requests.features.mean(axis=0)
+    features, others = requests.features - centre, ~requests.used.any(axis=1, keepdims=True)
+    used = np.hstack([requests.used, others] if others.any() else [requests.used]).astype(np.float64)
+    count, arms = used.shape
+    columns = features.shape[1]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        given = flat.reshape(columns + 1, arms)
+        shares = _shares(given[0] + features @ given[1:])
+        off = shares - used
+        error = -np.log(np.maximum(shares[used > 0.0], 1e-300)).sum() + 0.5 * (given[1:] ** 2).sum()
+        slope = np.vstack([off.sum(axis=0), features.T @ off + given[1:]])
+        return float(error) / count, slope.ravel() / count
+
+    start = np.zeros((columns + 1, arms))
+    start[0] = np.log(used.mean(axis=0))
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x.reshape(start.shape)
+    none = np.zeros((arms, 1))
+    return Model(centre, found[0][:, None], found[1:, :, None], none, none)
+
+
+def _shares(levels: Floats) -> Floats:
+    powers = np.exp(levels - levels.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def rule_of(model: Model, features: Floats, each: float | None) -> Rule:
+    """The best rule by a model for requests like these.
+
+    With `each` money for a request, it spends just that on average: the price of money is where it would spend more
+    just below and less just above. Without, every request is served, and the price is the best rate (Dinkelbach).
+    """
+    means = model(features)
+    if each is None:
+        totals = means.mean(axis=0)
+        rate = float((totals[:, REWARD] / totals[:, COST]).max())
+        while True:
+            _, (cost, reward) = _best(means, rate, idle=False)
+            if reward / cost <= rate + 1e-12 * abs(rate):
+                return Rule(model, rate, rate, 1.0, idle=False)
+            rate = float(reward / cost)
+    spent = _best(means, 0.0, idle=True)[1][COST]
+    if spent <= each:
+        return Rule(model, 0.0, 0.0, 1.0, idle=True)
+    low, high = 0.0, float(np.abs(means[..., REWARD]).max() / each)
+    while (less := _best(means, high, idle=True)[1][COST]) > each:
+        low, high, spent = high, 2.0 * high, less
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        now = _best(means, middle, idle=True)[1][COST]
+        low, high, spent, less = (middle, high, now, less) if now > each else (low, middle, spent, now)
+    return Rule(model, low, high, float((each - less) / (spent - less)), idle=True)
+
+
+def _best(means: Floats, price: float, idle: bool) -> tuple[Ints, Floats]:
+    """The arm of each request, −1 for none, and what all that costs and earns by the means."""
+    worth = means[..., REWARD] - price * means[..., COST]
+    arms = worth.argmax(axis=1)
+    rows = np.arange(len(arms))
+    found = means[rows, arms]
+    if idle:
+        kept = worth[rows, arms] > 0.0
+        arms, found = np.where(kept, arms, -1), found * kept[:, None]
+    return arms, found.mean(axis=0)
