@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import qmc
 
 from outlay.advice import contexts
 from outlay.advice.contexts import Held, Requests
 from outlay.tables import Table
 
 Floats = NDArray[np.float64]
-FRESH = 20_000  # requests that a gain is taken from
+FRESH = 4096  # requests that a gain is taken from
 PRICES = np.array([0.5, 1.0, 2.0])
 
 
@@ -103,7 +104,8 @@ def covered(design: Design, seed: int) -> tuple[float, ...]:
     rng = np.random.default_rng([seed, 17])
     held = contexts.held_out(drawn(design, rng), design.each, seed)
     _, _, gain, share = contexts.gain_of(held, design.each, 0.95)
-    own, own_share = truth(design, held, rng.uniform(-1.0, 1.0, (FRESH, 3)))
+    fresh = 2.0 * qmc.Sobol(3, rng=rng).random(FRESH) - 1.0
+    own, own_share = truth(design, held, fresh)
     wide = gain.high - gain.low
     return (
         gain.low - 1e-12 <= own <= gain.high + 1e-12,
