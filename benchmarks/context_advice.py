@@ -6,20 +6,20 @@ costs and rewards are known.
 """
 
 import argparse
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 from scipy.stats import qmc
 
-from outlay.advice import contexts
-from outlay.advice.contexts import Held, Requests
+from outlay.advice.contexts import APART, Held, Requests, gain_of, held_out
 from outlay.tables import Table
 
 Floats = NDArray[np.float64]
+LEVEL = 0.95
 FRESH = 4096  # requests that a gain is taken from
 PRICES = np.array([0.5, 1.0, 2.0])
 
@@ -38,16 +38,16 @@ class Design(NamedTuple):
 DESIGNS = [
     Design("no gain", 500, 0.0, chance="known"),
     Design("no gain, chance not told", 1000, 0.0, chance="fitted"),
-    Design("gain", 500, 1.0),
-    Design("gain, by features, told", 1000, 1.0, chance="known"),
-    Design("gain, by features, not told", 1000, 1.0, chance="fitted"),
-    Design("gain, every arm", 500, 1.0, chance="paired"),
-    Design("gain, lognormal", 1000, 1.0, "lognormal", "known"),
-    Design("gain, Pareto 2.5", 2000, 1.0, "pareto", "known"),
     Design("no gain, requests", 500, 0.0, each=0.8),
-    Design("gain, requests", 1000, 1.0, chance="known", each=0.8),
-    Design("gain, requests, not told", 2000, 1.0, chance="fitted", each=0.8),
-    Design("gain, requests, Pareto 2.5", 2000, 1.0, "pareto", "known", each=0.8),
+    Design("arms chosen evenly", 500, 1.0),
+    Design("arms chosen by features, told", 1000, 1.0, chance="known"),
+    Design("arms chosen by features, not told", 1000, 1.0, chance="fitted"),
+    Design("every arm for every request", 500, 1.0, chance="paired"),
+    Design("lognormal rewards", 1000, 1.0, "lognormal", "known"),
+    Design("Pareto rewards", 2000, 1.0, "pareto", "known"),
+    Design("requests", 1000, 1.0, chance="known", each=0.8),
+    Design("requests, not told", 2000, 1.0, chance="fitted", each=0.8),
+    Design("requests, Pareto rewards", 2000, 1.0, "pareto", "known", each=0.8),
 ]
 
 
@@ -83,53 +83,63 @@ def drawn(design: Design, rng: np.random.Generator) -> Requests:
 
 
 def truth(design: Design, held: Held, fresh: Floats) -> tuple[float, float]:
-    """The gain of the rules that were learnt, by fresh requests, and as a share."""
-    mean, parts = means(design, fresh), np.bincount(held.folds) / len(held.folds)
-    worths = []
-    for index in range(2):
-        values = []
-        for rules in held.rules:
-            values.append(np.einsum("ik,iko->io", rules[index].chances(fresh), mean).mean(axis=0))
-        costs, rewards = np.array(values).T
+    """The gain of the rules that were learnt, by fresh requests; and as a share."""
+    mean, parts, worths = means(design, fresh), np.bincount(held.folds) / len(held.folds), []
+    for own in zip(*held.rules, strict=True):
+        served = np.array([np.einsum("ik,iko->o", rule.chances(fresh), mean) / len(fresh) for rule in own])
+        costs, rewards = served.T
         if design.each is None:
             worths.append(parts @ rewards / (parts @ costs))
         else:
-            prices = np.array([rules[index].price for rules in held.rules])
-            worths.append(parts @ (rewards - prices * (costs - design.each)))
+            worths.append(parts @ (rewards - np.array([rule.price for rule in own]) * (costs - design.each)))
     return worths[1] - worths[0], worths[1] / worths[0] - 1.0
 
 
-def covered(design: Design, seed: int) -> tuple[float, ...]:
-    """Of one log: whether the interval holds the gain, the one below and above it; the gain and the width."""
-    rng = np.random.default_rng([seed, 17])
-    held = contexts.held_out(drawn(design, rng), design.each, seed)
-    _, _, gain, share = contexts.gain_of(held, design.each, 0.95)
-    fresh = 2.0 * qmc.Sobol(3, rng=rng).random(FRESH) - 1.0
-    own, own_share = truth(design, held, fresh)
-    wide = gain.high - gain.low
-    return (
-        gain.low - 1e-12 <= own <= gain.high + 1e-12,
-        own < gain.low - 1e-12,
-        own > gain.high + 1e-12,
-        share.low - 1e-12 <= own_share <= share.high + 1e-12,
-        own_share,
-        wide,
-        gain.low > 0,
-    )
+def played(design: Design, seed: int) -> tuple[float, ...]:
+    """One log: whether there is an interval, whether it misses the gain on either side, and the like of the share."""
+    rng = np.random.default_rng([seed, design.rows])
+    held = held_out(drawn(design, rng), design.each, seed)
+    _, _, gain, share = gain_of(held, design.each, LEVEL)
+    own, own_share = truth(design, held, 2.0 * qmc.Sobol(3, rng=rng).random(FRESH) - 1.0)
+    missed = not share.low <= own_share <= share.high
+    return held.apart >= APART, own < gain.low, own > gain.high, missed, own_share, gain.low > 0.0
+
+
+def row(design: Design, found: Floats) -> tuple[str, ...]:
+    """Shares of the logs with an interval, as text."""
+    told = found[found[:, 0] > 0.0]
+    under, over, missed, gain, sure = told[:, 1:].mean(axis=0)
+    held = 1.0 - under - over
+    error = (held * (1.0 - held) / len(told)) ** 0.5
+    shares = [f"{share:.1%}" for share in (under, over, 1.0 - missed, len(told) / len(found), sure)]
+    return (design.label, f"{design.rows:,}", f"{gain:+.1%}", f"{held:.1%} ± {error:.1%}", *shares)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--logs", type=int, default=2000)
-    args = parser.parse_args()
-    rows = []
-    with ProcessPoolExecutor() as pool:
+    """Play every design and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--logs", type=int, default=2000, help="with an interval, of each design")
+    parser.add_argument("--workers", type=int, help="processes")
+    given, rows = parser.parse_args(), []
+    with ProcessPoolExecutor(given.workers) as pool:
         for design in DESIGNS:
-            found = np.array(list(pool.map(partial(covered, design), range(args.logs), chunksize=20)))
-            mean = found.mean(axis=0)
-            error = (mean[0] * (1 - mean[0]) / args.logs) ** 0.5
-            rows.append((design.label, f"{design.rows}", f"{mean[0]:.2%} ± {error:.2%}", f"{mean[1]:.2%}", f"{mean[2]:.2%}", f"{mean[3]:.2%}",f"{mean[4]:+.2%}",f"{mean[5]:.3g}",f"{mean[6]:.2%}"))
+            found, count = np.zeros((0, 6)), 0
+            while (told := int(found[:, 0].sum())) < given.logs:
+                more = range(count, count + max(20, given.logs - told))
+                found = np.vstack([found, *pool.map(partial(played, design), more, chunksize=10)])
+                count = more.stop
+            rows.append(row(design, found))
             print(*rows[-1], sep="  ", flush=True)
+    headings = ("design", "rows", "gain", "held", "below", "above", "share held", "told", "sure")
+    notes = {
+        "gain": "gain: of the rules that were learnt, on average",
+        "held": f"held: logs whose {LEVEL:.0%} interval holds the gain, of those that have one",
+        "below": "below, above: logs whose gain is below the interval, and above it",
+        "share held": "share held: the same for the gain as a share",
+        "told": f"told: logs with an interval, since the rules differ for {APART} requests",
+        "sure": "sure: logs whose interval is above 0",
+    }
+    Console().print(Table(headings, rows, f"Intervals of the gain, {given.logs:,} logs each", notes=notes))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ The Econometrics Journal 21 (2018), for the intervals with cross-fitting.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from outlay.advice.summary import COST, REWARD, Floats, Ints
 
 PARTS, FIRST = 8, 2  # of the requests; so many of them are only learnt from
+APART = 20  # requests for which the rules must differ before the gain has an interval
 RARE = 0.01  # the least chance that is fitted
 _LEARNING = 10_000  # requests that a price of money is learnt from
 _PENALTIES = 10.0 ** np.linspace(-4.0, 3.0, 15)  # per row, of slopes; the last is none but the mean
@@ -98,6 +100,11 @@ class Held(NamedTuple):
     values: Floats  # [rule, row, cost or reward]: doubly robust
     weights: Floats  # [row, arm]: 1 ÷ chance where the arm was used
 
+    @property
+    def apart(self) -> float:
+        """For how many of the rows the rules differ."""
+        return float(np.abs(self.chosen[1] - self.chosen[0]).sum(axis=1).clip(0.0, 1.0).sum())
+
 
 class Estimate(NamedTuple):
     """A number with its interval."""
@@ -122,9 +129,8 @@ def held_out(requests: Requests, each: float | None, seed: int = 0) -> Held:
     rules, chosen, values, weights = [], [], [], []
     for index, part in list(enumerate(parts))[FIRST:]:
         held, others = requests.part(part), requests.part(np.concatenate(parts[:index] + parts[index + 1 :]))
-        fit = None if requests.paired or requests.chances is not None else fitted_chances(others)
-        rules.append(rules_of(requests.part(np.concatenate(parts[:index])), fit, each))
-        weights.append(weights_of(held, fit))
+        rules.append(rules_of(requests.part(np.concatenate(parts[:index])), each))
+        weights.append(weights_of(held, others))
         scores = doubly_robust(model_of(others)(held.features), held, weights[-1])
         chosen.append(np.stack([rule.chances(held.features) for rule in rules[-1]]))
         values.append(np.einsum("uik,iko->uio", chosen[-1], scores))
@@ -155,19 +161,16 @@ def gain_of(held: Held, each: float | None, confidence: float) -> tuple[Estimate
             worths.append(own.mean())
         parts.append(own - (np.bincount(held.folds, own) / np.bincount(held.folds))[held.folds])
     blind, seeing = map(float, worths)
-    level = 0.5 + confidence / 2.0
 
     def estimate(value: float, influence: Floats) -> Estimate:
-        """Hall's interval: Student's, corrected for skewness."""
-        error = math.sqrt(float(influence @ influence) / (count - folds))
-        if error == 0.0:
+        """Student's interval; its degrees of freedom are those of the variance, few where few rows make it."""
+        square = float(influence @ influence)
+        if square == 0.0:
             return Estimate(value, value, value)
-        skewness = float((influence**3).mean()) / error**3 / math.sqrt(count)
-        ends = [float(stdtrit(count - folds, part)) for part in (level, 1.0 - level)]
-        if abs(skewness) > 1e-6:
-            ends = [3.0 / skewness * (np.cbrt(1.0 + skewness * (end - skewness / 6.0)) - 1.0) for end in ends]
-        low, high = (value - end * error / math.sqrt(count) for end in ends)
-        return Estimate(value, low, high)
+        peaked = float((influence**4).sum()) * count / square**2  # 3 for Gaussian influences
+        degrees = min(count - folds, 2.0 * count / (peaked - 1.0)) if peaked > 1.0 else count - folds
+        half = float(stdtrit(degrees, 0.5 + confidence / 2.0)) * math.sqrt(square / (count - folds) / count)
+        return Estimate(value, value - half, value + half)
 
     return (
         estimate(blind, parts[0]),
@@ -177,11 +180,11 @@ def gain_of(held: Held, each: float | None, confidence: float) -> tuple[Estimate
     )
 
 
-def rules_of(learn: Requests, fit: Model | None, each: float | None) -> tuple[Rule, Rule]:
+def rules_of(learn: Requests, each: float | None) -> tuple[Rule, Rule]:
     """The best rule without contexts and the best with them: by the same steps, from the same means of the arms."""
     model = model_of(learn)
     said = model(learn.features)
-    means = doubly_robust(said, learn, weights_of(learn, fit)).mean(axis=0)
+    means = doubly_robust(said, learn, weights_of(learn, learn)).mean(axis=0)
     blind = model._replace(means=means, slopes=np.zeros_like(model.slopes), low=means, high=means)
     seeing = model._replace(means=model.means + means - said.mean(axis=0))
     order = np.random.default_rng(0).permutation(len(learn.features))[:_LEARNING]
@@ -193,21 +196,19 @@ def doubly_robust(means: Floats, requests: Requests, weights: Floats) -> Floats:
     return means + weights[..., None] * (requests.outcomes - means)
 
 
-def weights_of(requests: Requests, fit: Model | None) -> Floats:
-    """1 ÷ chance where an arm was used, [request, arm]; 1 where every arm was."""
+def weights_of(requests: Requests, others: Requests) -> Floats:
+    """1 ÷ chance where an arm was used, [request, arm], by `others` where nothing tells; 1 where every arm was used."""
     if requests.paired:
         return np.ones(requests.used.shape)
-    if fit is None:
-        assert requests.chances is not None
-        return requests.used / requests.chances[:, None]
-    shares = _shares(fit.means[:, 0] + (requests.features - fit.centre) @ fit.slopes[..., 0])
-    return requests.used / np.maximum(shares[:, : requests.used.shape[1]], RARE)
+    if requests.chances is not None:
+        return np.asarray(requests.used / requests.chances[:, None])
+    shares = fitted_chances(others)(requests.features)
+    return np.asarray(requests.used / np.maximum(shares, RARE))
 
 
 def model_of(requests: Requests) -> Model:
     """Ridge regressions: slopes that all arms share, in each arm's own scale, then what each arm adds to them."""
-    count, arms = requests.used.shape
-    columns = requests.features.shape[1]
+    columns, arms = requests.features.shape[1], requests.used.shape[1]
     centre = requests.features.mean(axis=0)
     features = requests.features - centre
     means, slopes = np.zeros((arms, 2)), np.zeros((columns, arms, 2))
@@ -248,34 +249,27 @@ def ridge(features: Floats, outcomes: Floats) -> Floats:
     return np.asarray(axes @ found[np.argmin(error)])
 
 
-def fitted_chances(requests: Requests) -> Model:
+def fitted_chances(requests: Requests) -> Callable[[Floats], Floats]:
     """The chance of each arm by the features: multinomial logistic regression, with a weak penalty on slopes."""
     from scipy.optimize import minimize
+    from scipy.special import softmax
 
-    centre = requests.features.mean(axis=0)
-    features, others = requests.features - centre, ~requests.used.any(axis=1, keepdims=True)
-    used = np.hstack([requests.used, others] if others.any() else [requests.used]).astype(np.float64)
+    centre, others = requests.features.mean(axis=0), ~requests.used.any(axis=1, keepdims=True)
+    features = requests.features - centre
+    used = np.hstack([requests.used, others] if others.any() else [requests.used])
     count, arms = used.shape
-    columns = features.shape[1]
 
     def loss(flat: Floats) -> tuple[float, Floats]:
-        given = flat.reshape(columns + 1, arms)
-        shares = _shares(given[0] + features @ given[1:])
-        off = shares - used
-        error = -np.log(np.maximum(shares[used > 0.0], 1e-300)).sum() + 0.5 * (given[1:] ** 2).sum()
-        slope = np.vstack([off.sum(axis=0), features.T @ off + given[1:]])
-        return float(error) / count, slope.ravel() / count
+        level, slopes = np.split(flat.reshape(-1, arms), [1])
+        shares = softmax(level + features @ slopes, axis=1)
+        error = -np.log(np.maximum(shares[used], 1e-300)).sum() + 0.5 * (slopes**2).sum()
+        steep = np.vstack([(shares - used).sum(axis=0), features.T @ (shares - used) + slopes])
+        return float(error) / count, steep.ravel() / count
 
-    start = np.zeros((columns + 1, arms))
-    start[0] = np.log(used.mean(axis=0))
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x.reshape(start.shape)
-    none = np.zeros((arms, 1))
-    return Model(centre, found[0][:, None], found[1:, :, None], none, none)
-
-
-def _shares(levels: Floats) -> Floats:
-    powers = np.exp(levels - levels.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    start = np.vstack([np.log(used.mean(axis=0)), np.zeros((features.shape[1], arms))])
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x.reshape(start.shape)
+    kept = requests.used.shape[1]
+    return lambda fresh: softmax(found[0] + (fresh - centre) @ found[1:], axis=1)[:, :kept]
 
 
 def rule_of(model: Model, features: Floats, each: float | None) -> Rule:
