@@ -34,6 +34,7 @@ MOST_MARKED = 1_000_000  # rows, up to which columns that nobody asked for are l
 
 _MOST_LISTED = 20
 OTHER = "other "  # before the name of a column that nobody asked for
+CONTEXT = "context "  # before the name of a column that says something of the request
 MOST_OTHERS = 4
 _TIMES = ("time", "timestamp", "ts", "date", "datetime", "day", "when", "created", "logged", "started")
 _INSTANCES = ("instance", "task", "question", "problem", "query", "prompt", "issue", "item", "case", "request", "id")
@@ -67,14 +68,16 @@ class Stretch(NamedTuple):
     dates: Mapping[str, NDArray[np.float64]] = _NO_MORE  # of columns that nobody asked for; nan where a cell is no date
     marks: Mapping[str, NDArray[np.float64]] = _NO_MORE  # equal where cells are equal, nan where empty; by column
     money: tuple[str, ...] = ()  # an example of each column so far whose cells were read as amounts of money
+    chances: NDArray[np.float64] | None = None  # with which the arm was chosen, where a column of them is wanted
+    contexts: Mapping[str, tuple[list[str], NDArray[np.int64]]] = {}  # by column: cells, and of each row the index
 
 
 class NoColumn(BadFile):
-    """A log has no column for some of the `roles` arm, cost, reward, time and instance."""
+    """A log has no column for some of the `roles` arm, cost, reward, time, instance, chance and context."""
 
     def __init__(self, sentence: str, roles: list[str]) -> None:
         super().__init__(sentence)
-        self.roles = roles
+        self.roles = list(dict.fromkeys(role.split(" ")[0] for role in roles))
 
 
 class LogColumns(NamedTuple):
@@ -102,11 +105,13 @@ class LogColumns(NamedTuple):
 
 
 class MoreColumns(NamedTuple):
-    """Other columns of interest: when a row was logged, and on what (a task, a question) the arm was tried."""
+    """Other columns of interest: when a row was logged, on what (a task, a question), with what contexts."""
 
     time: str | None = None
     instance: str | None = None
     others: bool = False  # whether further columns, which may turn out to be one of these, are read as well
+    chance: str | None = None  # with which the arm of the row was chosen
+    contexts: tuple[str, ...] = ()  # what was known of the request before its arm was chosen
 
     def found(self, taken: LogColumns, present: list[str], where: str, owner: str) -> dict[str, str]:
         """What to call each further column, and how the log spells it.
@@ -115,11 +120,16 @@ class MoreColumns(NamedTuple):
         >>> MoreColumns(time="day", others=True).found(taken, present, "log.csv", "advise")
         {'time': 'Day', 'other task': 'task'}
         """
-        asked = {role: name for role, name in (("time", self.time), ("instance", self.instance)) if name is not None}
-        found = _present(asked, present, where, owner)
+        roles = {"time": self.time, "instance": self.instance, "chance": self.chance}
+        asked = {role: name for role, name in roles.items() if name is not None}
+        found = _present(asked | {f"{CONTEXT}{name}": name for name in self.contexts}, present, where, owner)
         for role, name in found.items():
             if name in taken:
-                raise BadParameter(owner, role, "a column other than those of the arm, the cost and the reward", name)
+                wanted = "a column other than those of the arm, the cost and the reward"
+                raise BadParameter(owner, role.split(" ")[0], wanted, name)
+        if self.contexts and len(set(found.values())) < len(found):
+            wanted = "different columns, none of them that of the time, the instance or the chance"
+            raise BadParameter(owner, "context", wanted, ", ".join(self.contexts))
         if self.others and self.instance is None:
             rest = [name for name in dict.fromkeys(present) if name not in taken and name not in found.values()]
             rest = [name for name in rest if present.count(name) == 1]
@@ -232,9 +242,16 @@ def _converted(batches: Batches, columns: LogColumns, where: str, first: int) ->
         others = [name.removeprefix(OTHER) for name in batch.schema.names if name.startswith(OTHER)]
         timely = [] if when is not None else filter(sounds_like_time, others)
         maybe = {name: dates(batch.column(OTHER + name))[good] for name in timely}
+        chances = _chances(batch.column("chance"), where, first, good) if "chance" in batch.schema.names else None
+        contexts = {
+            name.removeprefix(CONTEXT): _context(batch.column(name), f"{name} of {where}", first, good)
+            for name in batch.schema.names
+            if name.startswith(CONTEXT)
+        }
         left_out = first + np.flatnonzero(~good)
         money = [f"{getattr(columns, role)} {own.example}" for role, own in amounts.items() if own.example]
-        yield Stretch(arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found, tuple(money))
+        kept = arms, codes[good], costs[good], rewards[good], left_out, done, when, maybe, found, tuple(money)
+        yield Stretch(*kept, chances, contexts)
         first, empty = first + len(good), empty and not len(good)
     if empty:
         raise BadFile(f"{where} has no rows")
@@ -477,6 +494,28 @@ def marks(column: ArrowColumn) -> NDArray[np.float64]:
     hashes[[text.lower() in EMPTY for text in given]] = np.nan
     found: NDArray[np.float64] = np.append(hashes, np.nan)[codes]
     return found
+
+
+def _chances(column: ArrowColumn, where: str, first: int, good: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The cells of good rows as chances; BadFile where one is none."""
+    found = numbers(column, f"chance of {where}", first, Amounts())
+    if bad := np.flatnonzero(good & ~((found > 0.0) & (found <= 1.0)))[:1].tolist():
+        row = f"row {first + bad[0]:,} has {'none' if np.isnan(found[bad[0]]) else f'{found[bad[0]]:g}'}"
+        raise BadFile(f"the chance of {where} must be above 0 and at most 1 in every row; {row}")
+    return found[good]
+
+
+def _context(
+    column: ArrowColumn, what: str, first: int, good: NDArray[np.bool_]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """The different cells as text, and of each good row the index of its own; BadFile where one is empty."""
+    _check_kind(column, what, "numbers or names")
+    texts, codes = _coded(column)
+    empty = good & np.array([*(text.lower() in EMPTY for text in texts), True])[codes]
+    if empty.any():
+        row = f"row {first + int(np.argmax(empty)):,} is empty"
+        raise BadFile(f"the {what} must say something in every row; {row}: fill it in, or leave the column out")
+    return texts, codes[good]
 
 
 def _check_kind(column: ArrowColumn, what: str, wanted: str) -> None:

@@ -1,5 +1,6 @@
 """advise(): from a log and a budget to what to run, and what to watch out for."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from outlay.advice import rehearsal as rehearsals
 from outlay.advice.answer import campaign_code
 from outlay.advice.cautions import Judged, Known, cautions, chosen, contenders, judge
 from outlay.advice.comparison import PAIRS
+from outlay.advice.contexts import KeptRows, contexts_of
 from outlay.advice.findings import Advice, Caution
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving, rehearsed, serve
@@ -32,6 +34,8 @@ def advise(
     requests: int | None = None,
     time: str | None = None,
     instance: str | None = None,
+    context: Sequence[str] | None = None,
+    chance: str | None = None,
     cost_bound: float | None = None,
     reward_bound: float | None = None,
     guarantee: bool = False,
@@ -60,6 +64,10 @@ def advise(
             sorted by arm.
         instance: the column that says what the arm was tried on (a task, a question), where all arms were tried on the
             same; one whose every value occurs once with nearly every arm is found by itself.
+        context: columns with what is known of a request before its arm is chosen, in numbers or names: the advice says
+            whether a rule that looks at them would pay (docs/use-your-log.md).
+        chance: the column with the chance that the row's arm had of being chosen, where chance decided; else chances
+            are estimated from the contexts.
         cost_bound: the largest possible |cost|, if known; otherwise the largest seen is used.
         reward_bound: the same for rewards.
         guarantee: whether to recommend a policy with a proof rather than the one that earns most.
@@ -80,6 +88,7 @@ def advise(
         None if bound is None else real("advise", name, bound, above=0)
         for name, bound in (("cost_bound", cost_bound), ("reward_bound", reward_bound))
     ]
+    columns = _columns(context, chance)
     confidence = real("advise", "confidence", confidence, above=0.5, below=1)
     for name, flag in (("guarantee", guarantee), ("rehearse", rehearse)):
         if not isinstance(flag, bool):
@@ -94,8 +103,10 @@ def advise(
     require("advise", "pyarrow", "scipy", *(["numba"] if rehearse else []))
     where = name_of(log)
     with progress(1.0, None, f"reading {shortened(Path(where).name)}") as report:
-        rows = stretches(log, LogColumns(arm, cost, reward), "advise", MoreColumns(time, instance, others=True))
-        tallies = tally(rows, where, seed, report)
+        more = MoreColumns(time, instance, others=True, chance=chance, contexts=columns)
+        rows = stretches(log, LogColumns(arm, cost, reward), "advise", more)
+        kept = KeptRows(columns, where, instance, seed)
+        tallies = tally(kept.noting(rows) if columns else rows, where, seed, report)
     if not any(found.belief(0).mean_cost > 0.0 for found in tallies.arms.values()):
         raise BadFile(f"no arm of {where} has a mean cost above 0: a budget would never be spent")
     with np.errstate(over="ignore", invalid="ignore"):  # squares of rates near 1e300: nothing can be told of them
@@ -126,6 +137,9 @@ def advise(
         policy = Ration()
         names = serving.remaining + [found.name for found in arms if found.verdict == UNRANKED]
         reason = "it shares the budget out among the requests and learns on the way which arms to mix"
+    each = None if requests is None else budget / requests
+    named = judged.terms.instance
+    weighed = contexts_of(kept, judged.priced, named, each, confidence, seed) if columns else None
     minded = _notes(tallies, rows_of, budget, played, serving)
     return Advice(
         log=where,
@@ -144,7 +158,20 @@ def advise(
         reason=reason,
         code=campaign_code(names, budget, policy, requests),
         serving=serving,
+        contexts=weighed,
     )
+
+
+def _columns(context: Sequence[str] | None, chance: str | None) -> tuple[str, ...]:
+    """The columns of contexts, if there are any to look at."""
+    if context is None:
+        if chance is not None:
+            raise BadParameter("advise", "chance", "None without context", chance)
+        return ()
+    named = isinstance(context, (list, tuple)) and all(isinstance(name, str) and name.strip() for name in context)
+    if not named or not context:
+        raise BadParameter("advise", "context", "a list of names of columns", context)
+    return tuple(context)
 
 
 def _priced(judged: Judged, tallies: Tallies) -> dict[str, Floats]:

@@ -91,6 +91,7 @@ def page_text(advice: Advice) -> str:
         rewards=None if played is None else _dots("rewards", "The policies, rehearsed", _REWARDS, reward_dots(played)),
         policies=None if played is None else answer.policies_table(played),
         calls={} if played is None else {one.label: answer.call(one.policy, brief=True) for one in played.candidates},
+        contexts=None if advice.contexts is None else answer.contexts_table(advice, advice.contexts),
         settings=settings(advice),
         advice=advice,
         rate_unit=answer.unit(advice),
@@ -253,6 +254,8 @@ def html_of(advice: Advice) -> str:
     else:
         table = answer.arms_table(advice)
         shown = [table.html(), f"<p><small>{escape('; '.join(table.notes.values()))}</small></p>"]
+    if advice.contexts is not None:
+        shown.append(answer.contexts_table(advice, advice.contexts).html())
     minded = "".join(f"<li><b>{escape(kind)}</b>: {escape(why)}.</li>" for kind, why in advice.cautions)
     return "\n".join(
         [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlay.advice.cautions import FEW, doubts
 from outlay.advice.comparison import MANY, PAIRS, TIMES
+from outlay.advice.contexts import FITTED, Contexts
 from outlay.advice.findings import Advice, ArmAdvice, ComparisonTerms
 from outlay.advice.rehearsal import FEWEST_RUNS, Rehearsal
 from outlay.advice.requests import MAYBE, NEVER, SURE, Mix, Serving
@@ -40,9 +41,9 @@ def answer(advice: Advice) -> list[str]:
     Before all that, of which arms too little is known.
     """
     if advice.serving is not None:
-        return _unranked(advice) + _with_requests(advice, advice.serving)
+        return _unranked(advice) + _with_requests(advice, advice.serving) + _with_contexts(advice, advice.contexts)
     by_rate = [*_best(advice), *_brings(advice), *_others(advice), *_merit(advice.terms), *_run(advice)]
-    return _unranked(advice) + by_rate + _question(advice)
+    return _unranked(advice) + by_rate + _question(advice) + _with_contexts(advice, advice.contexts)
 
 
 def _unranked(advice: Advice) -> list[str]:
@@ -228,6 +229,69 @@ def _with_requests(advice: Advice, serving: Serving) -> list[str]:
     return [*said, f"Run Ration() on {left}, {which}: {advice.reason}."]
 
 
+def _with_contexts(advice: Advice, found: Contexts | None) -> list[str]:
+    """Whether contexts would pay, at the same cost; and on what that rests."""
+    if found is None:
+        return []
+    named = f"contexts ({listed(found.columns, 8)})"
+    if found.gain is None:
+        rows = f"only {found.apart:,} of {counted(found.valued, 'request')}"
+        return [f"No gain from {named} is visible: the rule with them names another arm for {rows}."]
+    share, sure, gain = found.share, f"{found.confidence:.0%}", found.gain
+    if share is not None:
+        much = f"{_change(share.value)} of {advice.reward_name} at the same cost"
+        much += f" ({sure}: {_change(share.low)} to {_change(share.high)})"
+    else:
+        per_what = "request" if found.each is not None else f"unit of {advice.cost_name}"
+        much = f"{number(gain.value)} of {advice.reward_name} per {per_what} at the same cost"
+        much += f" ({sure}: {number(gain.low)} to {number(gain.high)})"
+    if gain.low > 0.0:
+        said = f"{capital(named)} would pay: {much}."
+    elif gain.high < 0.0:
+        said = f"{capital(named)} would not pay: a rule learnt from so few rows loses by them, {much}."
+    else:
+        said = f"No gain from {named} is visible: {much}."
+    if found.basis == FITTED:
+        rest = "The chances of the arms were estimated from these columns"
+        said += f" {rest}: if anything else about a request had a say in its arm, this is off (--chance COLUMN)."
+    return [said]
+
+
+def _change(share: float) -> str:
+    """A gain in percent with its sign, to one decimal."""
+    return f"{round(100.0 * share, 1) + 0.0:+.1f}%".replace("-", "−")
+
+
+def contexts_table(advice: Advice, found: Contexts) -> Table:
+    """The rule without contexts, the one with them, and the gain."""
+    rows = []
+    for label, rule in (("without", found.without), ("with", found.using)):
+        rest = max(0.0, 1.0 - sum(part for _, part in rule.shares))
+        shares = [*rule.shares[:_FEW], *([("not served", rest)] if rest >= 0.005 else [])]
+        arms = ", ".join(f"{_percent(part)} {name}" for name, part in shares)
+        more = len(rule.shares) - _FEW
+        value = number(rule.value.value), span(rule.value.low, rule.value.high)
+        rows.append((label, *value, number(rule.cost), arms + f" and {more} more" * (more > 0)))
+    if found.gain is not None:
+        share = "" if found.share is None else f"{_change(found.share.value)} of what is earned without"
+        rows.append(("gain", number(found.gain.value), span(found.gain.low, found.gain.high), "", share))
+    per_what = "request" if found.each is not None else f"unit of {advice.cost_name}"
+    read = counted(found.requests, "request")
+    return Table(
+        ("contexts", "earns", "interval", "costs", "arms"),
+        rows,
+        f"Would {listed(found.columns, 8)} pay? The best rules without and with them, on requests new to them",
+        drop_first=("costs", "arms", "interval"),
+        texts=("contexts", "arms"),
+        notes={
+            "earns": f"earns: {advice.reward_name} per {per_what}, by the doubly robust estimate",
+            "interval": f"interval: {found.confidence:.0%}",
+            "costs": f"costs: {advice.cost_name} per request",
+            "rules": f"rules: learnt on the first eighths of {read} in random order, valued on the next; {found.basis}",
+        },
+    )
+
+
 def _parts(mix: Mix, serving: Serving) -> list[tuple[str | None, float]]:
     """The arms of a mix, the dearer first, with their shares of the requests; None for requests that are not served."""
     ends = ((mix.high, mix.share), (mix.low, 1.0 - mix.share))
@@ -290,6 +354,8 @@ def advice_tables(advice: Advice, width: int) -> "RenderableType":
         parts.append(arms_table(advice))
     if advice.rehearsal is not None:
         parts.append(policies_table(advice.rehearsal))
+    if advice.contexts is not None:
+        parts.append(contexts_table(advice, advice.contexts))
     parts.append(Text("What to watch out for", "bold"))
     if width < _NARROW:
         parts += [Text.assemble((caution.kind, "bold"), f": {caution.sentence}") for caution in advice.cautions]

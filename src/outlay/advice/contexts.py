@@ -14,17 +14,26 @@ The Econometrics Journal 21 (2018), for the intervals with cross-fitting.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outlay.advice.summary import COST, REWARD, Floats, Ints
+from outlay.advice.summary import COST, RANKED, REWARD, Floats, Ints, Reservoir
+from outlay.errors import BadFile
+from outlay.logs import LARGEST, OTHER, Stretch
+from outlay.text import counted, cut
 
+TOLD, FITTED, EVERY = "chances in the log", "estimated chances", "every arm on every request"
+MOST_ROWS, MOST_CELLS = 100_000, 4_000_000  # rows that are kept, and rows × arms
+MOST_TEXTS = 10_000  # different ones of a context
+MOST_NAMES = 50  # of a context that have a column each
+FEWEST = 50  # rows of an arm between which and others a rule may choose, or instances
 PARTS, FIRST = 8, 2  # of the requests; so many of them are only learnt from
 APART = 20  # requests for which the rules must differ before the gain has an interval
 RARE = 0.01  # the least chance that is fitted
+_CHANCE = 3  # its place in a row that is kept, after arm, cost and reward
 _LEARNING = 10_000  # requests that a price of money is learnt from
 _PENALTIES = 10.0 ** np.linspace(-4.0, 3.0, 15)  # per row, of slopes; the last is none but the mean
 _STEPS = 40  # of bisection
@@ -47,6 +56,151 @@ class Requests(NamedTuple):
     def paired(self) -> bool:
         """Whether every request was served by every arm."""
         return bool(self.used.all())
+
+
+class Estimate(NamedTuple):
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class RuleWorth(NamedTuple):
+    """A rule on requests that it was not learnt from."""
+
+    value: Estimate  # reward per unit of money; with a number of requests, reward per request
+    cost: float  # of a request
+    shares: list[tuple[str, float]]  # of the requests that each arm serves, the largest first
+
+
+class Contexts(NamedTuple):
+    """Whether contexts would pay."""
+
+    columns: list[str]
+    basis: str  # where chances are from: the log, an estimate; or every arm served every request
+    arms: list[str]  # between which the rules choose
+    requests: int  # that were read
+    valued: int  # of them, on which the rules were valued
+    apart: int  # of these, for which the rules differ
+    each: float | None  # money for a request; None where only the rate counts
+    without: RuleWorth
+    using: RuleWorth
+    gain: Estimate | None  # in the unit of the values; None where the rules hardly differ
+    share: Estimate | None  # the gain as a share of the value without; None also where that may be 0
+    confidence: float
+
+
+class KeptRows:
+    """Rows of a log with their contexts, drawn at random while others read it."""
+
+    def __init__(self, contexts: Sequence[str], where: str, instance: str | None, seed: int) -> None:
+        self.contexts, self.where, self.instance = list(contexts), where, instance
+        self.told = False  # whether the log tells chances
+        self._arms, self._texts = dict[str, int](), {name: dict[str, float]() for name in contexts}
+        self._marks: list[str] | None = None
+        self._rng, self._rows = np.random.default_rng(seed), Reservoir(MOST_ROWS)
+
+    def noting(self, stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+        """The same stretches; some of their rows are kept."""
+        for stretch in stretches:
+            self._marks = [*stretch.marks] if self._marks is None else self._marks
+            self.told = stretch.chances is not None
+            arms = np.array([self._arms.setdefault(name, len(self._arms)) for name in stretch.names], np.float64)
+            nothing = np.full(len(stretch.codes), np.nan)
+            marks = [stretch.marks.get(name, nothing) for name in self._marks]
+            chances = nothing if stretch.chances is None else stretch.chances
+            rows = [arms[stretch.codes], stretch.costs, stretch.rewards, chances, *marks]
+            for name in self.contexts:
+                texts, codes = stretch.contexts[name]
+                rows += [own[codes] for own in self._read(name, texts)]
+            keys = self._rng.random(len(nothing))
+            if self.instance is not None:  # all rows of an instance, or none
+                keys = np.where(np.isnan(marks[0]), keys, marks[0] / 2.0**52)
+            self._rows.add(keys, np.stack(rows))
+            yield stretch
+
+    def _read(self, name: str, texts: Sequence[str]) -> tuple[Floats, Floats]:
+        """The texts as numbers, nan for others; and the others as places in a list, −1 for numbers."""
+        known, numbers, places = self._texts[name], np.full(len(texts), np.nan), np.full(len(texts), -1.0)
+        for index, text in enumerate(texts):
+            try:
+                numbers[index] = float(text if "_" not in text else "none")
+            except ValueError:
+                places[index] = known.setdefault(text, len(known))
+        if len(known) > MOST_TEXTS:
+            many = f"the context {name} of {self.where} must be a number, or one of a few names"
+            raise BadFile(
+                f"{many}; it has more than {MOST_TEXTS:,} different ones, such as {cut(next(iter(known)), 40)!r}"
+            )
+        if (odd := np.abs(numbers) > LARGEST).any():
+            raise BadFile(
+                f"the context {name} of {self.where} must be within ±1e100; it has {texts[int(odd.argmax())]}"
+            )
+        return numbers, places
+
+    def requests(self, names: Sequence[str], instance: str | None) -> tuple[Requests, list[str]]:
+        """The requests, and those of the arms `names` that have enough rows."""
+        rows = self._rows.rows()
+        arm, marks = rows[0].astype(np.int64), self._marks or []
+        counts = np.bincount(arm, minlength=len(self._arms))
+        arms = [name for name in names if counts[self._arms[name]] >= FEWEST]
+        if len(arms) < 2:
+            has = f"{self.where} has {counted(len(arms), 'arm')} with {FEWEST} rows and a mean cost above 0"
+            raise BadFile(f"contexts choose between arms, and {has}")
+        rows = rows[:, : max(MOST_CELLS // len(arms), FEWEST)]
+        place = np.full(len(self._arms), -1)
+        place[[self._arms[name] for name in arms]] = np.arange(len(arms))
+        first = _CHANCE + 1 + len(marks)
+        columns = [
+            column
+            for index, name in enumerate(self.contexts)
+            for column in self._encoded(name, *rows[first + 2 * index : first + 2 * index + 2])
+        ]
+        features, chosen = np.column_stack(columns), place[rows[0].astype(np.int64)]
+        outcomes = rows[1:_CHANCE].T
+        if instance is not None and not self.told:
+            marked = rows[_CHANCE + 1 + (0 if self.instance is not None else marks.index(f"{OTHER}{instance}"))]
+            paired = self._paired(features, chosen, outcomes, marked, len(arms))
+            if len(paired.features) >= FEWEST:
+                return paired, arms
+        used = chosen[:, None] == np.arange(len(arms))
+        return Requests(features, outcomes[:, None] * used[..., None], used, rows[_CHANCE] if self.told else None), arms
+
+    def _paired(self, features: Floats, chosen: Ints, outcomes: Floats, marks: Floats, arms: int) -> Requests:
+        """One request for each instance that every arm has served, with mean outcomes."""
+        good = np.flatnonzero((chosen >= 0) & ~np.isnan(marks))
+        _, firsts, instances = np.unique(marks[good], return_index=True, return_inverse=True)
+        own = features[good][firsts]
+        if (features[good] != own[instances]).any():
+            said = f"the contexts of {self.where} must be the same in all rows of an instance"
+            raise BadFile(f"{said}: they are what is known of it before its arm is chosen")
+        cells = instances * arms + chosen[good]
+        counts = np.bincount(cells, minlength=len(firsts) * arms).reshape(-1, arms)
+        sums = [np.bincount(cells, of, len(firsts) * arms).reshape(-1, arms) for of in outcomes[good].T]
+        full = (counts > 0).all(axis=1)
+        means = np.stack(sums, axis=-1)[full] / counts[full][..., None]
+        return Requests(own[full], means, np.ones(means.shape[:2], bool), None)
+
+    def _encoded(self, name: str, numbers: Floats, places: Floats) -> list[Floats]:
+        """Numbers by their rank, from −1 to 1, and its square; names as a column each, the rare ones together."""
+        if not np.isnan(numbers).any():
+            ordered = np.sort(numbers)
+            if ordered[0] < ordered[-1]:
+                ranks = np.searchsorted(ordered, numbers, "left") + np.searchsorted(ordered, numbers, "right")
+                return [ranks / len(numbers) - 1.0, (ranks / len(numbers) - 1.0) ** 2]
+        both = np.stack([np.nan_to_num(numbers), places])
+        _, groups, counts = np.unique(both, axis=1, return_inverse=True, return_counts=True)
+        if len(counts) == 1:
+            raise BadFile(f"the context {name} of {self.where} is the same in every row: no rule can go by it")
+        often = [group for group in np.argsort(-counts, kind="stable")[:MOST_NAMES] if counts[group] >= RANKED]
+        if not often:
+            has = f"it has {len(counts):,} different values, none of which has {RANKED} rows"
+            text = next(iter(self._texts[name]))
+            raise BadFile(
+                f"the context {name} of {self.where} must be numbers, or a few names; {has}, such as {text!r}"
+            )
+        return [(groups == group).astype(np.float64) for group in often]
 
 
 class Model(NamedTuple):
@@ -106,12 +260,46 @@ class Held(NamedTuple):
         return float(np.abs(self.chosen[1] - self.chosen[0]).sum(axis=1).clip(0.0, 1.0).sum())
 
 
-class Estimate(NamedTuple):
-    """A number with its interval."""
+def contexts_of(
+    kept: KeptRows, names: Sequence[str], instance: str | None, each: float | None, confidence: float, seed: int
+) -> Contexts:
+    """Whether contexts would pay, with these arms; `each` is the money for a request, None where the rate counts."""
+    requests, arms = kept.requests(names, instance)
+    held = held_out(requests, each, seed)
+    _check_weights(held, arms, kept.where, kept.told)
+    without, using, gain, share = gain_of(held, each, confidence)
+    rules = []
+    for value, chosen, values in zip((without, using), held.chosen, held.values, strict=True):
+        shares = sorted(zip(arms, chosen.mean(axis=0).tolist(), strict=True), key=lambda own: -own[1])
+        shares = [(name, part) for name, part in shares if part > 0.0]
+        rules.append(RuleWorth(value, float(values[:, COST].mean()), shares))
+    basis = EVERY if requests.paired else TOLD if kept.told else FITTED
+    apart = held.apart >= APART
+    return Contexts(
+        columns=kept.contexts,
+        basis=basis,
+        arms=arms,
+        requests=len(requests.features),
+        valued=len(held.rows),
+        apart=round(held.apart),
+        each=each,
+        without=rules[0],
+        using=rules[1],
+        gain=gain if apart else None,
+        share=share if apart and without.low > 0.0 else None,
+        confidence=confidence,
+    )
 
-    value: float
-    low: float
-    high: float
+
+def _check_weights(held: Held, arms: Sequence[str], where: str, told: bool) -> None:
+    """Rows of an arm, counted 1 ÷ chance times, must stand for all requests: else it was never used for some."""
+    means, errors = held.weights.mean(axis=0), held.weights.std(axis=0) / math.sqrt(len(held.weights))
+    off = np.abs(means - 1.0)
+    if (bad := (off > 0.2) & (off > 5.0 * errors)).any():
+        arm = int(bad.argmax())
+        why = "the chances are not those" if told else "its use follows from the contexts, nearly without chance"
+        said = f"rows of {arms[arm]}, counted 1 ÷ chance times, stand for {means[arm]:.0%} of the requests"
+        raise BadFile(f"{where} cannot tell whether contexts pay: {said}, not for all: {why}")
 
 
 def held_out(requests: Requests, each: float | None, seed: int = 0) -> Held:

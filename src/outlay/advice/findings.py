@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from outlay.advice.comparison import Merit, Versus
+from outlay.advice.contexts import Contexts
 from outlay.advice.rehearsal import Rehearsal
 from outlay.advice.requests import Serving
 from outlay.advice.summary import BEST, FREE, OUT, UNRANKED, Change, Course, Interval, Tail
@@ -103,6 +104,7 @@ class Advice(NamedTuple):
     reason: str
     code: str
     serving: Serving | None = None  # where there is a number of requests to serve
+    contexts: Contexts | None = None  # whether they would pay, where some were named
 
     @property
     def best(self) -> ArmAdvice:

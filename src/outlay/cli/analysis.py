@@ -17,6 +17,7 @@ ADVISE = listing(
     "outlay advise log.csv --budget 10000",
     "outlay advise calls.parquet --budget 500 --arm model --cost usd --reward solved --out advice",
     "outlay advise calls.jsonl --budget 500 --requests 10000 --time created_at",
+    "outlay advise calls.csv --budget 500 --context topic,length --chance p",
     "outlay advise log.csv.gz --budget 1e4 --json | jq .answer",
 )
 BOUNDS = listing(
@@ -58,6 +59,8 @@ TOLD = {
 @click.option("--reward", default="reward", show_default=True, metavar="COLUMN", help="Column with the reward.")
 @click.option("--time", metavar="COLUMN", help="Column that says when (numbers, ISO dates); else found, or the order.")
 @click.option("--instance", metavar="COLUMN", help="Column that says on what, where all arms were tried on the same.")
+@click.option("--context", metavar="COLUMNS", help="Would rules by these pay? What is known of a request: a,b,c.")
+@click.option("--chance", metavar="COLUMN", help="Column with the chance that the row's arm had; else estimated.")
 @click.option("--cost-bound", type=float, help="The largest possible |cost|, if known.")
 @click.option("--reward-bound", type=float, help="The largest possible |reward|, if known.")
 @click.option("--guarantee", is_flag=True, help="Recommend a policy with a proof, not the one that earns most.")
@@ -68,7 +71,7 @@ TOLD = {
 @click.option("--no-rehearsal", is_flag=True, help="Only read the log; play no policies.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write a page, advice.html, to DIR.")
-def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
+def advise(log: str, context: str | None, no_rehearsal: bool, as_json: bool, out: Path | None, **options: Any) -> None:
     """Advise on spending a budget, from LOG: a CSV, JSON lines or Parquet file of past pulls (arm, cost, reward).
 
     The advice says which arm has the best rate, which arms can be ruled out, what each policy would earn on the log's
@@ -82,6 +85,7 @@ def advise(log: str, no_rehearsal: bool, as_json: bool, out: Path | None, **opti
     from outlay.logs import NoColumn
 
     options["rehearse"] = not no_rehearsal
+    options["context"] = None if context is None else [name.strip() for name in context.split(",")]
     written = None
     try:
         if out is None:
