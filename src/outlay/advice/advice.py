@@ -169,8 +169,8 @@ def _columns(context: Sequence[str] | None, chance: str | None) -> tuple[str, ..
             raise BadParameter("advise", "chance", "None without context", chance)
         return ()
     named = isinstance(context, (list, tuple)) and all(isinstance(name, str) and name.strip() for name in context)
-    if not named or not context:
-        raise BadParameter("advise", "context", "a list of names of columns", context)
+    if not named or not context or len(set(context)) < len(context):
+        raise BadParameter("advise", "context", "a list of different names of columns", context)
     return tuple(context)
 
 

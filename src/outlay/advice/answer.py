@@ -235,7 +235,7 @@ def _with_contexts(advice: Advice, found: Contexts | None) -> list[str]:
         return []
     named = f"contexts ({listed(found.columns, 8)})"
     if found.gain is None:
-        rows = f"only {found.apart:,} of {counted(found.valued, 'request')}"
+        rows = f"{f'only {found.apart}' if found.apart else 'none'} of {counted(found.valued, 'request')}"
         return [f"No gain from {named} is visible: the rule with them names another arm for {rows}."]
     share, sure, gain = found.share, f"{found.confidence:.0%}", found.gain
     if share is not None:

@@ -34,9 +34,9 @@ PARTS, FIRST = 8, 2  # of the requests; so many of them are only learnt from
 APART = 20  # requests for which the rules must differ before the gain has an interval
 RARE = 0.01  # the least chance that is fitted
 _CHANCE = 3  # its place in a row that is kept, after arm, cost and reward
-_LEARNING = 10_000  # requests that a price of money is learnt from
+_LEARNING = 20_000  # requests that chances and prices of money are learnt from
 _PENALTIES = 10.0 ** np.linspace(-4.0, 3.0, 15)  # per row, of slopes; the last is none but the mean
-_STEPS = 40  # of bisection
+_STEPS = 30  # of bisection
 
 
 class Requests(NamedTuple):
@@ -129,10 +129,7 @@ class KeptRows:
             except ValueError:
                 places[index] = known.setdefault(text, len(known))
         if len(known) > MOST_TEXTS:
-            many = f"the context {name} of {self.where} must be a number, or one of a few names"
-            raise BadFile(
-                f"{many}; it has more than {MOST_TEXTS:,} different ones, such as {cut(next(iter(known)), 40)!r}"
-            )
+            raise BadFile(self._no_context(name, f"more than {MOST_TEXTS:,}", "which are too many"))
         if (odd := np.abs(numbers) > LARGEST).any():
             raise BadFile(
                 f"the context {name} of {self.where} must be within ±1e100; it has {texts[int(odd.argmax())]}"
@@ -195,12 +192,12 @@ class KeptRows:
             raise BadFile(f"the context {name} of {self.where} is the same in every row: no rule can go by it")
         often = [group for group in np.argsort(-counts, kind="stable")[:MOST_NAMES] if counts[group] >= RANKED]
         if not often:
-            has = f"it has {len(counts):,} different values, none of which has {RANKED} rows"
-            text = next(iter(self._texts[name]))
-            raise BadFile(
-                f"the context {name} of {self.where} must be numbers, or a few names; {has}, such as {text!r}"
-            )
+            raise BadFile(self._no_context(name, f"{len(counts):,}", f"none of which has {RANKED} rows"))
         return [(groups == group).astype(np.float64) for group in often]
+
+    def _no_context(self, name: str, count: str, why: str) -> str:
+        said = f"the context {name} of {self.where} must be a number in every row, or one of a few names"
+        return f"{said}; it has {count} different ones, such as {cut(next(iter(self._texts[name])), 40)!r}, {why}"
 
 
 class Model(NamedTuple):
@@ -375,8 +372,7 @@ def rules_of(learn: Requests, each: float | None) -> tuple[Rule, Rule]:
     means = doubly_robust(said, learn, weights_of(learn, learn)).mean(axis=0)
     blind = model._replace(means=means, slopes=np.zeros_like(model.slopes), low=means, high=means)
     seeing = model._replace(means=model.means + means - said.mean(axis=0))
-    order = np.random.default_rng(0).permutation(len(learn.features))[:_LEARNING]
-    return rule_of(blind, learn.features[:1], each), rule_of(seeing, learn.features[order], each)
+    return rule_of(blind, learn.features[:1], each), rule_of(seeing, learn.features[:_LEARNING], each)
 
 
 def doubly_robust(means: Floats, requests: Requests, weights: Floats) -> Floats:
@@ -442,9 +438,10 @@ def fitted_chances(requests: Requests) -> Callable[[Floats], Floats]:
     from scipy.optimize import minimize
     from scipy.special import softmax
 
-    centre, others = requests.features.mean(axis=0), ~requests.used.any(axis=1, keepdims=True)
-    features = requests.features - centre
-    used = np.hstack([requests.used, others] if others.any() else [requests.used])
+    centre, features = requests.features.mean(axis=0), requests.features[:_LEARNING]
+    features, used = features - centre, requests.used[:_LEARNING]
+    if not used.any(axis=1).all():  # other arms
+        used = np.hstack([used, ~used.any(axis=1, keepdims=True)])
     count, arms = used.shape
 
     def loss(flat: Floats) -> tuple[float, Floats]:
@@ -454,7 +451,7 @@ def fitted_chances(requests: Requests) -> Callable[[Floats], Floats]:
         steep = np.vstack([(shares - used).sum(axis=0), features.T @ (shares - used) + slopes])
         return float(error) / count, steep.ravel() / count
 
-    start = np.vstack([np.log(used.mean(axis=0)), np.zeros((features.shape[1], arms))])
+    start = np.vstack([np.log(used.mean(axis=0) + 1.0 / count), np.zeros((features.shape[1], arms))])
     found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B").x.reshape(start.shape)
     kept = requests.used.shape[1]
     return lambda fresh: softmax(found[0] + (fresh - centre) @ found[1:], axis=1)[:, :kept]
