@@ -54,6 +54,21 @@ def test_one_line_for_what_cannot_be_done(ask):
     assert line.endswith("row 2 has '1,500': decimals or thousands?")
 
 
+def test_contexts(ask):
+    """Columns are parted by commas; the answer, the table and JSON say whether they would pay."""
+    frame = pd.read_csv("log.csv").assign(topic=["a", "b", "c"] * 300, words=np.arange(900), p=1 / 3)
+    frame.to_csv("routed.csv", index=False)
+    told = ["routed.csv", "--budget", "900", "--no-rehearsal", "--chance", "p"]
+    done = ask(*told, "--context", "topic, words")
+    assert "Would topic and words pay?" in done.stdout
+    assert "No gain from contexts (topic and words) is visible" in " ".join(done.stdout.split())
+    data = json.loads(ask(*told, "--context", "topic", "--requests", "500", "--json").stdout)
+    assert data["contexts"]["columns"] == ["topic"]
+    assert refused(ask(*told, "--context", "mood"), 1).endswith("the one for the context mood (--context COLUMN)")
+    assert refused(ask(*told, "--context", ""), 2).startswith("outlay: --context must be a list of different names")
+    assert refused(ask(*told), 2) == "outlay: --chance must be None without context; got 'p'"
+
+
 def test_what_is_refused_leaves_nothing_behind(ask):
     Path("bad.csv").write_text("arm,cost,reward\na,much,1\n")
     Path("kept").mkdir()
