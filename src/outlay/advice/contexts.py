@@ -1,7 +1,7 @@
 """Whether contexts would pay: the best rule that looks at a request against the best one that does not.
 
-Both rules are learnt by the same steps on four fifths of the requests and valued on the last fifth, in turn, by the
-doubly robust estimate; so neither is valued on rows that it was learnt from. For each held-out request and arm,
+Both rules are learnt by the same steps on the first eighths of the requests, in random order, and valued on the next
+eighth by the doubly robust estimate; so neither is valued on rows that it was learnt from. For each request and arm,
 
     Γ(arm) = model(arm) + [arm was used] ÷ chance · (outcome − model(arm)),
 
@@ -417,6 +417,9 @@ def model_of(requests: Requests) -> Model:
 
 def ridge(features: Floats, outcomes: Floats) -> Floats:
     """Slopes of centred outcomes on centred features, with the penalty that cross-validates best (GCV); or none.
+
+    >>> ridge(np.array([[-1.0], [0.0], [0.0], [1.0]]), np.array([-2.0, 0.1, -0.1, 2.0])).round(1)
+    array([2.])
 
     Reference: G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a good ridge
     parameter", Technometrics 21 (1979).
