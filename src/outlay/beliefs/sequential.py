@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.beliefs.changes import Past, watch
 from outlay.beliefs.moments import (
     COLUMNS,
     FIRST_COST,
@@ -56,14 +57,16 @@ class SequentialMoments(NamedTuple):
     order: NDArray[np.int64]  # [place]: the arm that has it
     place: NDArray[np.int64]  # [arm]: its place
     marks: NDArray[np.int64]  # how many arms are open, whether the order has been drawn
+    past: Past  # of each arm: where it changed, what was before is forgotten; all pulls together forget nothing
 
     @staticmethod
-    def empty(arms: int) -> "SequentialMoments":
-        """Make the memory before the first pull, the order as the arms are listed."""
+    def empty(arms: int, watched: bool = False) -> "SequentialMoments":
+        """Make the memory before the first pull, the order as the arms are listed; arms are watched for changes."""
         listed = np.arange(arms)
         return SequentialMoments(
-            empty_rows(arms + 1), np.zeros(3), np.zeros(2), listed, listed.copy(), np.zeros(2, dtype=np.int64)
-        )
+            empty_rows(arms + 1), np.zeros(3), np.zeros(2), listed, listed.copy(), np.zeros(2, dtype=np.int64),
+            Past.empty(arms, watched),
+        )  # fmt: skip
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the order of the arms that are not open, once: all orders are equally likely (Fisher and Yates)."""
@@ -80,6 +83,7 @@ class SequentialMoments(NamedTuple):
         open_up(self.stats, self.order, self.place, self.marks, arm)
         move_usual(self.usual, self.stats, arm, -1.0)
         take_in(self.stats, arm, cost, reward)
+        watch(self.past, self.stats, arm)
         move_usual(self.usual, self.stats, arm, 1.0)
         take_in(self.stats, everything, cost, reward)
 
@@ -118,11 +122,12 @@ class SequentialMoments(NamedTuple):
         move_usual(self.usual, self.stats, arm, 1.0)
         take_in_many(self.stats, everything, count, cost, reward)
 
-    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:  # noqa: ARG002 (moments have no places)
-        """Replace one sample of an arm by another; the extremes remember both."""
-        move_usual(self.usual, self.stats, arm, -1.0)
-        replace(self.stats, arm, old, new)
-        move_usual(self.usual, self.stats, arm, 1.0)
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Replace one sample of an arm, forgotten or not, by another; the extremes remember both."""
+        if self.past.revise(arm, place, old, new):
+            move_usual(self.usual, self.stats, arm, -1.0)
+            replace(self.stats, arm, old, new)
+            move_usual(self.usual, self.stats, arm, 1.0)
         replace(self.stats, len(self.stats) - 1, old, new)
         note_extremes(self.extremes, *new, False)
 
@@ -136,6 +141,7 @@ class SequentialMoments(NamedTuple):
             np.append(self.order, arms),
             np.append(self.place, arms),
             self.marks.copy(),
+            self.past.with_new_arm(),
         )
 
     def subset(self, arms: NDArray[np.int64]) -> "SequentialMoments":
@@ -155,6 +161,7 @@ class SequentialMoments(NamedTuple):
             order,
             np.argsort(order),
             np.array([len(open_rows), self.marks[ORDERED]]),
+            Past.empty(len(arms), False),
         )
 
     def insert_at_random(self, rng: np.random.Generator) -> None:
@@ -187,9 +194,11 @@ class HullMoments(NamedTuple):
     free_after: NDArray[np.int64]  # [1]: so many pulls that cost nothing make an arm free
 
     @staticmethod
-    def empty(arms: int, costs: Sequence[float] | Vector = (), free_after: int = 0) -> "HullMoments":
+    def empty(
+        arms: int, costs: Sequence[float] | Vector = (), free_after: int = 0, watched: bool = False
+    ) -> "HullMoments":
         """Make the memory before the first pull; where mean costs are told, the cheapest arms are opened first."""
-        opened, told = SequentialMoments.empty(arms), np.full(arms, math.nan)
+        opened, told = SequentialMoments.empty(arms, watched), np.full(arms, math.nan)
         if len(costs) > 0:
             told[:] = costs
             opened.order[:] = np.argsort(told, kind="stable")
@@ -246,7 +255,7 @@ class HullMoments(NamedTuple):
         """Room for some of the arms, whatever is in it: made here; where a GPU plays, every run has its own."""
         narrow = SequentialMoments(
             np.zeros((count + 1, COLUMNS)), np.zeros(3), np.zeros(2), np.zeros(count, np.int64),
-            np.zeros(count, np.int64), np.zeros(2, np.int64),
+            np.zeros(count, np.int64), np.zeros(2, np.int64), self.arms.past,
         )  # fmt: skip
         return HullMoments(
             narrow, np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((2, count)),

@@ -36,9 +36,11 @@ class Thrifty(Parameters):
         horizon: "told", so that `simulate`, campaigns and `advise` tell it the budget, and a run is played for each
             budget; or "unknown", which one run serves for all budgets, for curves.
         budget: what may be spent in all; whoever plays it fills it in. While it is None, the horizon counts as unknown.
+        changes: "noticed", so that what an arm did before its mean cost or mean reward changed is forgotten
+            (docs/drift.md), or "ignored".
 
     >>> Thrifty()
-    Thrifty(slope=0.33, horizon='told', budget=None)
+    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed')
 
     Reference: docs/many-arms.md.
     """
@@ -46,12 +48,13 @@ class Thrifty(Parameters):
     slope: float = number(default=0.33, above=0, at_most=1)
     horizon: Literal["told", "unknown"] = choice("told", "unknown", default="told")
     budget: float | None = number(default=None, above=0)
+    changes: Literal["noticed", "ignored"] = choice("noticed", "ignored", default="noticed")
 
     known_budget: float = derived(budget_or_infinity)
 
     def memory(self, arms: int) -> SequentialMoments:
         """Moments of the arms that are open, and the order in which the others will be."""
-        return SequentialMoments.empty(arms)
+        return SequentialMoments.empty(arms, watched=self.changes == "noticed")
 
     def excess_of_new_arm(self, low: Lead, high: Lead) -> float:
         """The excess of an arm that is not open; where low and high differ, at most that of any lead between."""
@@ -72,9 +75,10 @@ class Wary(Thrifty):
         slope: of the evidence that is asked for.
         horizon: "told" or "unknown", as for `Thrifty`.
         budget: what may be spent in all; whoever plays it fills it in.
+        changes: "noticed" or "ignored", likewise.
 
     >>> Wary()
-    Wary(slope=0.7, horizon='told', budget=None)
+    Wary(slope=0.7, horizon='told', budget=None, changes='noticed')
     """
 
     slope: float = number(default=0.7, above=0, at_most=1)
