@@ -113,6 +113,8 @@ def policy_for(problem: Problem, name: str) -> BuiltIn:
         return kind(problem.best)
     try:
         known = _KNOWING[name](problem) if name in _KNOWING else _asked(problem, kind, name in policies.BUILT_IN)
+        if problem.later and known.keys() - {"cost_bound", "reward_bound"}:
+            raise NotCovered("arms that stay what they are")
         if name in _PAPER:
             known["min_cost"] = float(problem.mean_costs.min()) / 2
         return kind(**known)
@@ -132,7 +134,7 @@ def _moments(problem: Problem) -> Known:
 
 def _bounds(problem: Problem) -> Known:
     bounds: Known = {**problem.bounds()}
-    for name, law in zip(problem.names, problem.arms, strict=True):
+    for name, law in zip(problem.names * len(problem.pieces), problem.laws, strict=True):
         if not np.isfinite(support_of(law)).all():
             raise NotCovered(f"bounded costs and rewards, and those of arm {name!r} are not")
     return bounds
@@ -140,7 +142,7 @@ def _bounds(problem: Problem) -> Known:
 
 def _positive_bounds(problem: Problem) -> Known:
     bounds = _bounds(problem)
-    for name, law in zip(problem.names, problem.arms, strict=True):
+    for name, law in zip(problem.names * len(problem.pieces), problem.laws, strict=True):
         box = support_of(law)
         if min(box.cost_low, box.reward_low) < 0:
             raise NotCovered(f"costs and rewards ≥ 0, and those of arm {name!r} can be negative")
@@ -150,7 +152,7 @@ def _positive_bounds(problem: Problem) -> Known:
 def _widths(problem: Problem) -> Known:
     """The lengths of the intervals in which costs and rewards of every arm lie."""
     _bounds(problem)
-    boxes = [support_of(law) for law in problem.arms]
+    boxes = [support_of(law) for law in problem.laws]
     return {
         "cost_bound": max(box.cost_high - box.cost_low for box in boxes),
         "reward_bound": max(box.reward_high - box.reward_low for box in boxes),

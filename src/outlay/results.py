@@ -63,6 +63,8 @@ class Result:
         version: of the outlay that made it.
         requests: how many pulls could be made, int64 [budget]; None: as many as the budget bought.
         mode: "until_exceeded", or "hard" where no budget was ever passed.
+        piece_pulls: where the arms change (`Problem.changing`), how often each was pulled in each piece, int64
+            [policy, run, budget, piece, arm]; else None. Regret and π* are then those of the best arm of each piece.
 
     Results are equal when all of these are, nan equal to nan.
 
@@ -83,6 +85,7 @@ class Result:
     version: str
     requests: NDArray[np.int64] | None = None
     mode: Literal["until_exceeded", "hard"] = "until_exceeded"
+    piece_pulls: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.policies), self.pulls.shape[1] if self.pulls.ndim == 4 else 0, len(self.budgets))
@@ -92,10 +95,12 @@ class Result:
             "reward": shape,
             "oracle_reward": shape[1:],
         } | ({} if self.requests is None else {"requests": shape[2:]})
+        if self.piece_pulls is not None or self.problem.later:
+            wanted["piece_pulls"] = (*shape, len(self.problem.pieces), len(self.problem.names))
         for name, axes in wanted.items():
             array = vars(self)[name]
-            if not callable(array) and (array.shape != axes or 0 in axes):
-                raise BadParameter("Result", name, f"an array of shape {axes} without empty axes", array.shape)
+            if not callable(array) and (np.shape(array) != axes or 0 in axes):
+                raise BadParameter("Result", name, f"an array of shape {axes} without empty axes", np.shape(array))
 
     @property
     def labels(self) -> list[str]:
@@ -116,7 +121,8 @@ class Result:
     def attainable(self) -> Floats:
         """The most that each budget can bring on average: r*·B or, with requests, N·f(B/N)."""
         if self.requests is None:
-            return self.problem.rate * self.budgets
+            spans = np.diff(np.minimum(np.append(self.problem.starts, math.inf), self.budgets[:, None]))
+            return np.asarray(spans @ [piece.rate for piece in self.problem.pieces])
         from outlay.theory import fluid  # here, since all of theory comes with it
 
         pairs = zip(self.budgets.tolist(), self.requests.tolist(), strict=True)
@@ -126,10 +132,11 @@ class Result:
     def gaps(self) -> Floats:
         """By how much each arm falls short at the last budget: 0 for those that are best to pull.
 
-        It is r* − r of the arm or, with requests, what a pull of it loses: ν + λE[X] − E[R].
+        It is r* − r of the arm, where arms change in the piece that the last budget ends in; or, with requests, what a
+        pull of it loses: ν + λE[X] − E[R].
         """
         if self.requests is None:
-            return self.problem.gaps
+            return self.problem.pieces[int(np.sum(self.problem.starts[1:] < self.budgets[-1]))].gaps
         from outlay.theory import request_gaps
 
         return request_gaps(self.problem, float(self.budgets[-1]), int(self.requests[-1]))
@@ -142,7 +149,10 @@ class Result:
         if self.requests is None:
             if realised:
                 return np.asarray(self.oracle_reward.mean(axis=0) - self.reward)
-            return pseudo_regret(self.pulls, self.problem.mean_costs, self.problem.gaps)
+            if self.piece_pulls is None:
+                return pseudo_regret(self.pulls, self.problem.mean_costs, self.problem.gaps)
+            weights = np.array([piece.mean_costs * piece.gaps for piece in self.problem.pieces])
+            return np.asarray((self.piece_pulls * weights).sum(axis=(-2, -1)))
         if realised:
             return np.asarray(self.attainable - self.reward)
         from outlay.theory import fluid_regret
@@ -374,6 +384,9 @@ def best_shares(result: Result) -> list[float]:
     """Per policy, the share of all pulls up to the largest budget that went to an arm of gap 0."""
     pulls = result.pulls[:, :, -1].sum(axis=1)
     on_best = pulls[:, np.asarray(result.gaps) <= 0].sum(axis=1)
+    if result.piece_pulls is not None:
+        best = np.array([piece.gaps <= 0 for piece in result.problem.pieces])
+        on_best = (result.piece_pulls[:, :, -1] * best).sum(axis=(1, 2, 3))
     return [float(share) for share in on_best / np.maximum(pulls.sum(axis=1), 1)]
 
 
@@ -440,6 +453,9 @@ def _table(result: Result) -> pa.Table:
         "oracle_reward": pa.array(np.tile(result.oracle_reward.ravel(), len(result.policies))),
         "pulls": pa.FixedSizeListArray.from_arrays(pa.array(result.pulls.ravel()), result.pulls.shape[-1]),
     }
+    if result.piece_pulls is not None:
+        pieces = result.piece_pulls.reshape(*result.pulls.shape[:-1], -1)
+        columns["piece_pulls"] = pa.FixedSizeListArray.from_arrays(pa.array(pieces.ravel()), pieces.shape[-1])
     return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(notes).encode()})
 
 
@@ -457,8 +473,13 @@ def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: Classes
     chosen = {entry["label"]: _remade(entry, players) for entry in notes["policies"]}
     shape = (len(chosen), notes["runs"], len(notes["budgets"]))
     numbers = {name: table[name].to_numpy().reshape(shape) for name in ("cost", "reward", "oracle_reward")}
+    problem = Problem.from_toml(notes["problem"], laws.values())
+    pieces = None
+    if problem.later:
+        flat = table["piece_pulls"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        pieces = flat.reshape(*shape, len(problem.pieces), len(problem))
     result = Result(
-        problem=Problem.from_toml(notes["problem"], laws.values()),
+        problem=problem,
         policies=chosen,
         budgets=np.array([math.inf if budget is None else budget for budget in notes["budgets"]], dtype=np.float64),
         seed=notes["seed"],
@@ -469,6 +490,7 @@ def _result(table: pa.Table, notes: Notes, laws: ClassesByName, players: Classes
         version=notes["version"],
         requests=np.array(notes["requests"], dtype=np.int64) if notes["requests"] else None,
         mode=notes["mode"],
+        piece_pulls=pieces,
     )
     if not all(np.array_equal(values, table[name].to_numpy()) for name, values in _keys(result).items()):
         raise ValueError("its rows are not in the order they were written")

@@ -147,7 +147,7 @@ def simulated(
     while not run.marks[loop.PASSED]:
         loop.advance(
             rng, tape, policy, memory, run.pulls, run.totals, run.marks, run.cache, run.affordable, limits.budgets,
-            limits.requests, *out, len(tape.rows),
+            limits.requests, limits.laws, *out, len(tape.rows),
         )  # fmt: skip
         assert run.marks[loop.PULLS] < len(tape.rows)
         memory = memory.enlarged() if memory.full() else memory

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, Self, SupportsIndex, TypedDict
+from typing import Any, NoReturn, Self, SupportsIndex, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outlay.arms.law import AnyLaw, LawMoments, check_law, support_of
 from outlay.arms.problem_file import Resolve, read, written
-from outlay.checks import Vector, checked_path, reading, writing
-from outlay.errors import BadCode, BadFile, BadParameter, UnknownArm
+from outlay.checks import Vector, checked_path, reading, real, writing
+from outlay.errors import BadCode, BadFile, BadParameter, NotCovered, UnknownArm
 from outlay.parameters import equal, hashable, is_record
 from outlay.tables import Table
 from outlay.text import counted, meant
@@ -71,6 +71,7 @@ class Problem:
 
     arms: tuple[AnyLaw, ...]
     names: tuple[str, ...]
+    later: "tuple[tuple[float, Problem], ...]" = ()
     _moments: NDArray[np.float64]  # [moment, arm]
 
     def __init__(self, arms: Iterable[AnyLaw], names: Sequence[str] | None = None) -> None:
@@ -80,6 +81,42 @@ class Problem:
         if not (moments[:, 0] > 0.0).any():
             checked_costs("Problem", moments[:, 0], labels)
         vars(self).update(arms=laws, names=labels, _moments=_frozen(moments.T.copy()))
+
+    @classmethod
+    def changing(cls, pieces: "Iterable[tuple[float, Problem]]") -> Self:
+        """A problem whose arms change: pairs of the spending from which on a problem holds, and that problem.
+
+        A change takes place with the pull by which a run has spent more than that: every run begins with the first
+        problem, from 0 on. All have as many arms, of the same names. What the problem says of itself (`rates`, `best`,
+        …) is said of its first piece; `later` has the others. It is for `simulate`, on threads, with budgets alone;
+        theory, bounds and advice are about arms that stay what they are, and refuse it.
+
+        >>> from outlay.arms import Constant
+        >>> before, after = Problem([Constant(1, 3), Constant(1, 2)]), Problem([Constant(1, 1), Constant(1, 2)])
+        >>> problem = Problem.changing([(0, before), (100, after)])
+        >>> problem.best, problem.later[0][1].best, problem.starts
+        (0, 1, array([  0., 100.]))
+        """
+        made = checked_pieces(pieces)
+        changing = cls(made[0][1].arms, made[0][1].names)
+        vars(changing).update(later=made[1:])
+        return changing
+
+    @property
+    def pieces(self) -> "tuple[Problem, ...]":
+        """The problems that hold one after another; where nothing changes, the problem alone."""
+        first = Problem(self.arms, self.names) if self.later else self
+        return first, *(piece for _, piece in self.later)
+
+    @property
+    def starts(self) -> Vector:
+        """What has been spent when each piece begins: the first at 0."""
+        return np.array([0.0, *(start for start, _ in self.later)])
+
+    @property
+    def laws(self) -> tuple[AnyLaw, ...]:
+        """The laws of all arms, piece after piece."""
+        return (*self.arms, *(law for _, piece in self.later for law in piece.arms))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -125,12 +162,12 @@ class Problem:
 
     def bounds(self) -> Bounds:
         """Largest |cost| and |reward| of any arm (inf if unbounded), as `UCBB2(**…)` takes them."""
-        boxes = np.abs([support_of(law) for law in self.arms])
+        boxes = np.abs([support_of(law) for law in self.laws])
         return {"cost_bound": float(boxes[:, :2].max()), "reward_bound": float(boxes[:, 2:].max())}
 
     def to_toml(self) -> str:
         """The problem as TOML text; a law of your own is written by name, with its arguments and what it knows."""
-        return written(self.arms, self.names)
+        return written([(start, piece.arms) for start, piece in zip(self.starts, self.pieces, strict=True)], self.names)
 
     @classmethod
     def from_toml(cls, text: str, laws: Iterable[type] = ()) -> Self:
@@ -148,9 +185,10 @@ class Problem:
 
     @classmethod
     def _resolved(cls, text: str, resolve: Resolve) -> Self:
-        arms, names = read(text, resolve)
+        pieces, names = read(text, resolve)
         try:
-            return cls(arms, names)
+            made = [(start, cls(arms, names)) for start, arms in pieces]
+            return cls.changing(made) if len(made) > 1 else made[0][1]
         except BadParameter as error:
             raise BadFile(str(error)) from None
 
@@ -199,16 +237,19 @@ class Problem:
         return arm in self._positions if isinstance(arm, str) else any(equal(law, arm) for law in self.arms)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Problem) or self.names != other.names:
+        if not isinstance(other, Problem) or self.names != other.names or self.starts.tolist() != other.starts.tolist():
             return False
-        return all(map(equal, self.arms, other.arms))
+        return all(map(equal, self.laws, other.laws))
 
     def __hash__(self) -> int:
-        return hash((self.names, *map(hashable, self.arms)))
+        return hash((self.names, *self.starts.tolist(), *map(hashable, self.laws)))
 
     def __repr__(self) -> str:
         default = all(name == f"arm {i}" for i, name in enumerate(self.names))
         names = "" if default else f", names={_shortened(self.names)}"
+        if self.later:
+            pieces = zip(self.starts.tolist(), self.pieces, strict=True)
+            return f"{type(self).__name__}.changing({_shortened(tuple(pieces))})"
         return f"{type(self).__name__}({_shortened(self.arms)}{names})"
 
     def _repr_html_(self) -> str:
@@ -218,11 +259,14 @@ class Problem:
         rows = [(name, repr(law), *(f"{x:.4g}" for x in numbers)) for name, law, *numbers in islice(columns, _ROWS)]
         more = len(self) - len(rows)
         best = f", the best is {self.names[self.best]}" if rated else ""
-        caption = f"{len(self):,} arms{best}" + f"; {more:,} are not shown" * (more > 0)
+        changes = f"; {counted(len(self.later), 'change')} later" * bool(self.later)
+        caption = f"{len(self):,} arms{best}{changes}" + f"; {more:,} are not shown" * (more > 0)
         headings = ("arm", "law of (cost, reward)", "mean cost", "mean reward", "rate", "gap")
         return Table(headings[: 2 + len(means)], rows, caption, texts=headings[:2]).html()
 
-    def __reduce__(self) -> tuple[type[Self], tuple[tuple[AnyLaw, ...], tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.later:
+            return type(self).changing, ([*zip(self.starts.tolist(), self.pieces, strict=True)],)
         return type(self), (self.arms, self.names)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -232,13 +276,40 @@ class Problem:
         raise AttributeError("a Problem cannot be changed")
 
 
-def checked_problem(owner: str, problem: object, *, free: bool = False) -> Problem:
-    """The problem itself; else `BadParameter`. Mean costs must be above 0 unless `free` says otherwise."""
+def checked_problem(owner: str, problem: object, *, free: bool = False, changing: bool = False) -> Problem:
+    """The problem itself, if it is one.
+
+    Mean costs must be above 0 unless `free` says otherwise, and arms stay what they are unless `changing` does.
+    """
     if not isinstance(problem, Problem):
         raise BadParameter(owner, "problem", "an outlay.Problem", problem)
+    if problem.later and not changing:
+        raise NotCovered(f"{owner} is about arms that stay what they are, and those of this problem change")
     if not free:
-        checked_costs(owner, problem.mean_costs, problem.names)
+        for piece in problem.pieces:
+            checked_costs(owner, piece.mean_costs, piece.names)
     return problem
+
+
+def checked_pieces(pieces: object) -> tuple[tuple[float, Problem], ...]:
+    """Pairs of a start and a problem, if they follow one another from 0 on and have the same arms by name."""
+    owner, allowed = "Problem.changing", "a sequence of pairs (what was spent before, a problem)"
+    if not isinstance(pieces, Iterable):
+        raise BadParameter(owner, "pieces", allowed, pieces)
+    made: list[tuple[float, Problem]] = []
+    for i, pair in enumerate(pieces):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], Problem):
+            raise BadParameter(owner, f"piece {i}", "a pair (what was spent before, a problem)", pair)
+        start, piece = real(owner, f"the start of piece {i}", pair[0]), checked_problem(owner, pair[1], free=True)
+        if (start != 0 if i == 0 else start <= made[-1][0]):
+            allowed = f"> {made[-1][0]:g}, the start of the one before" if i else "0"
+            raise BadParameter(owner, f"the start of piece {i}", allowed, start)
+        if made and piece.names != made[0][1].names:
+            raise BadParameter(owner, f"the names of piece {i}", f"those of piece 0, {[*made[0][1].names]}", [*piece.names])
+        made.append((start, piece))
+    if not made:
+        raise BadParameter(owner, "pieces", allowed, pieces)
+    return tuple(made)
 
 
 def checked_arms(arms: object) -> tuple[AnyLaw, ...]:

@@ -11,6 +11,9 @@
     reward_sd = 0.2
     correlation = 0.5
 
+Where arms change there are `[[changes]]` tables besides, each with what was spent before, `start = 1000.0`, and with
+the laws from then on, one `[[changes.arms]]` for each arm in the same order.
+
 Each arm is the name of a law and its constructor's arguments; an argument that is itself a law is a sub-table with a
 `law` of its own. Floats survive the round trip bit for bit. A law of the user's is `law = "module:Name"`; as it is
 written, a sub-table `known` has its moments, support and tails, for whoever reads the file without the code.
@@ -48,14 +51,22 @@ LAWS: dict[str, type[Law]] = {
 }
 
 
-def written(arms: Sequence[AnyLaw], names: Sequence[str]) -> str:
-    """The text of a problem; `BadFile` where a law of the user's has arguments that no file can hold."""
+def written(pieces: Sequence[tuple[float, Sequence[AnyLaw]]], names: Sequence[str]) -> str:
+    """The text of a problem, from the start and the laws of each piece.
+
+    `BadFile` where a law of the user's has arguments that no file can hold.
+    """
+    (_, arms), *later = pieces
     tables = [{"name": name, **_table(law, name)} for law, name in zip(arms, names, strict=True)]
-    return tomli_w.dumps({"format": FORMAT, "arms": tables})
+    changes = [
+        {"start": start, "arms": [_table(law, name) for law, name in zip(laws, names, strict=True)]}
+        for start, laws in later
+    ]
+    return tomli_w.dumps({"format": FORMAT, "arms": tables} | ({"changes": changes} if changes else {}))
 
 
-def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
-    """The laws and names in a problem's text; one of the user's that `resolve` does not find is known by name."""
+def read(text: str, resolve: Resolve) -> tuple[list[tuple[float, list[AnyLaw]]], list[str]]:
+    """The pieces and names in a problem's text; a law of the user's that `resolve` does not find is known by name."""
     try:
         content = tomllib.loads(text.removeprefix("\ufeff"))  # some editors begin a file with a mark
     except (ValueError, RecursionError) as error:
@@ -68,14 +79,26 @@ def read(text: str, resolve: Resolve) -> tuple[list[AnyLaw], list[str]]:
         raise BadFile(f"a problem starts with the line `format = {FORMAT}`; this one has {found}")
     if version > FORMAT:
         raise BadFile(f"this problem has format {version}, written by a newer outlay; this one reads format {FORMAT}")
-    tables = content.pop("arms", None)
+    tables, changes = content.pop("arms", None), content.pop("changes", [])
     if content:
-        raise BadFile(f"a problem has `format` and `[[arms]]` tables only; this one also has {', '.join(content)}")
+        allowed = "`format`, `[[arms]]` and `[[changes]]` tables only"
+        raise BadFile(f"a problem has {allowed}; this one also has {', '.join(content)}")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise BadFile("a problem has one `[[arms]]` table per arm; this one has none")
     names = [table.pop("name", f"arm {i}") for i, table in enumerate(tables)]
+    pieces = [(0.0, _laws(tables, names, "", resolve))]
+    for i, change in enumerate(changes if isinstance(changes, list) else [changes]):
+        given = change if isinstance(change, dict) else {}
+        laws = given.get("arms")
+        if given.keys() != {"start", "arms"} or not isinstance(laws, list) or len(laws) != len(names):
+            raise BadFile(f"change {i} has a `start` and {len(names)} `[[changes.arms]]`, one for each arm, and no more")
+        pieces.append((given["start"], _laws(laws, names, f"change {i}, ", resolve)))
+    return pieces, names
+
+
+def _laws(tables: list[dict[str, Any]], names: list[str], where: str, resolve: Resolve) -> list[AnyLaw]:
     pairs = enumerate(zip(tables, names, strict=True))
-    return [_law(table, f"arm {i} ({name!r})", resolve) for i, (table, name) in pairs], names
+    return [_law(table, f"{where}arm {i} ({name!r})", resolve) for i, (table, name) in pairs]
 
 
 def _table(law: AnyLaw, arm: str) -> dict[str, object]:

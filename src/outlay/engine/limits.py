@@ -29,11 +29,13 @@ class Limits(NamedTuple):
 
     budgets: Vector  # math.inf: money is no limit
     requests: Counts
+    laws: Counts  # the law of the first arm, in `Problem.laws`, until the limit is passed: arms may change in between
 
     @staticmethod
-    def of(budgets: Vector, requests: Counts | None) -> "Limits":
+    def of(budgets: Vector, requests: Counts | None, laws: Counts | None = None) -> "Limits":
         """Budgets with the requests beside them, if there are any."""
-        return Limits(budgets, np.full(len(budgets), UNLIMITED, np.int64) if requests is None else requests)
+        unlimited, same = np.full(len(budgets), UNLIMITED, np.int64), np.zeros(len(budgets), np.int64)
+        return Limits(budgets, unlimited if requests is None else requests, same if laws is None else laws)
 
     def parts(self, alone: bool) -> list[slice]:
         """Which pairs one run serves: all of them, unless each is to be `alone` or ends before one of lower budget.
@@ -85,7 +87,7 @@ def checked_limits(
 def checked_world(owner: str, problem: object, requests: object) -> Problem:
     """The problem itself; its arms may cost nothing only where requests end a run, too."""
     try:
-        return checked_problem(owner, problem, free=requests is not None)
+        return checked_problem(owner, problem, free=requests is not None, changing=True)
     except BadParameter as error:
         if not isinstance(problem, Problem):
             raise

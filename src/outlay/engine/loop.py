@@ -46,8 +46,8 @@ SPENT, SPENT_LOW, EARNED, EARNED_LOW = 0, 1, 2, 3
 class World(Protocol):
     """The arms of a problem as the loop pulls them."""
 
-    def pull(self, arm: int, rng: AnyRng, /) -> tuple[float, float]:
-        """Draw an arm's cost and reward."""
+    def pull(self, law: int, rng: AnyRng, /) -> tuple[float, float]:
+        """Draw a cost and a reward from one of `Problem.laws`: an arm's, or where arms change one of an arm's."""
 
 
 class ResetImage(NamedTuple):
@@ -123,7 +123,7 @@ def play(
             begin(reset_image, state)
         advance(
             rng, world, policy, memory, state.pulls, state.totals, marks, state.cache, state.affordable, limits.budgets,
-            limits.requests, crossings.pulls[row], crossings.cost[row], crossings.reward[row],
+            limits.requests, limits.laws, crossings.pulls[row], crossings.cost[row], crossings.reward[row],
             min(before + pulls_left, max_pulls),
         )  # fmt: skip
         made = marks[PULLS] - before
@@ -152,7 +152,7 @@ def begin(reset_image: ResetImage, state: RunState) -> None:
 
 def advance(
     rng: AnyRng, world: World, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, out_pulls: Counts,
+    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, laws: Counts, out_pulls: Counts,
     out_cost: Floats, out_reward: Floats, last_pull: int,
 ) -> None:  # fmt: skip
     """Pull one run's arms until every limit is passed, it has made `last_pull` pulls, or its memory is full.
@@ -177,7 +177,7 @@ def advance(
                 marks[STRAY] = arm  # never 0: there is always an arm 0
                 break
         else:
-            cost, reward = world.pull(arm, rng)
+            cost, reward = world.pull(laws[passed] + arm, rng)
             memory.observe(arm, cost, reward)
             pulls[arm] += 1
             n += 1

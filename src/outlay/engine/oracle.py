@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
+from outlay.engine.changes import ChangingTask
 from outlay.engine.choose_arm import NONE_FITS, Affordable, ChoiceCache, decide_within, forget
 from outlay.engine.limits import UNLIMITED, Limits, Mode
 from outlay.engine.task import Backend, Task, backend_of, room_for
@@ -58,15 +59,34 @@ class Oracle:
             from outlay.engine.cluster import connected
 
             backend = backend if connected(backend) else "threads"
+        if self.problem.later:
+            return self._shared(self._changing())
         tasks = list(self._tasks())
         with progress_bar(self.runs * len(tasks), self.progress, "playing the best arm") as report:
             backend_of(backend)([task for _, task in tasks], self.workers, report)
         earned: Floats = np.empty((self.runs, len(self.budgets)))
         for places, task in tasks:
             earned[:, places] = task.crossings.reward
+        return self._shared(earned)
+
+    def _shared(self, earned: Floats) -> Floats:
         earned.setflags(write=False)
         _played[self] = earned
         return earned
+
+    def _changing(self) -> Floats:
+        """The arm that is best at the moment, whenever it changes."""
+        best = [Problem([piece.arms[piece.best]]) for piece in self.problem.pieces]
+        problem = Problem.changing(zip(self.problem.starts.tolist(), best, strict=True))
+        room = room_for("oracle_reward", 1, self.runs, len(self.budgets), 1).part(0)
+        task = Task(
+            problem, "the oracle", Fixed(0), np.array(self.budgets), self.seed, self.max_pulls, room, warn=False
+        )
+        changing = ChangingTask.of(task, np.zeros((self.runs, len(self.budgets), len(best), 1), np.int64))
+        with progress_bar(self.runs, self.progress, "playing the best arm") as report:
+            backend_of(self.backend)([changing.played], self.workers, report)
+        changing.fill()
+        return room.reward
 
     def _tasks(self) -> Iterator[tuple[NDArray[np.intp], Task]]:
         """What to play, and the places of the limits that it serves: with requests, they may have different arms."""
@@ -75,7 +95,7 @@ class Oracle:
         best = best_alone(self.problem, limits)
         for arm in np.unique(best):
             mine = np.flatnonzero(best == arm)
-            for part in Limits(limits.budgets[mine], limits.requests[mine]).parts(alone=self.hard):
+            for part in Limits.of(limits.budgets[mine], limits.requests[mine]).parts(alone=self.hard):
                 places = mine[part]
                 crossings = room_for("oracle_reward", 1, self.runs, len(places), 1).part(0)
                 yield places, Task(
@@ -92,7 +112,7 @@ def best_alone(problem: Problem, limits: Limits) -> NDArray[np.intp]:
 
     >>> from outlay.arms import Constant
     >>> problem = Problem([Constant(1, 3), Constant(4, 6), Constant(10, 9)])
-    >>> best_alone(problem, Limits(np.array([100.0, 400.0, 1000.0]), np.array([100, 100, 100])))
+    >>> best_alone(problem, Limits.of(np.array([100.0, 400.0, 1000.0]), np.array([100, 100, 100])))
     array([0, 1, 2])
     """
     if (limits.requests == UNLIMITED).all():

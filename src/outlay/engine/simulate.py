@@ -12,6 +12,7 @@ from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import absent_laws
 from outlay.checks import Vector, whole, word
+from outlay.engine.changes import ChangingTask
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
 from outlay.engine.oracle import Oracle
 from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
@@ -51,7 +52,7 @@ def simulate(
     The best arm alone is not played here: `Result.oracle_reward` does it, in as many runs, when it is first asked for.
 
     Args:
-        problem: the arms.
+        problem: the arms. They may change (`Problem.changing`), where budgets alone end a run, on threads.
         policies: one policy, a list of them, or a dict from label to policy.
         budgets: rising positive numbers.
         budget: instead of budgets, one number b: 25 budgets evenly spaced in the logarithm from b/1000 to b.
@@ -77,7 +78,7 @@ def simulate(
     >>> result.pulls.shape
     (1, 20, 2, 2)
     """
-    for unknown in absent_laws(*checked_world("simulate", problem, requests).arms):
+    for unknown in absent_laws(*checked_world("simulate", problem, requests).laws):
         raise NotCovered(unknown.absent())
     labelled = _labelled(policies, len(problem))
     cheapest = float(problem.mean_costs.min())
@@ -104,16 +105,24 @@ def simulate(
     if not isinstance(partial, bool):
         raise BadParameter("simulate", "partial", "True or False", partial)
 
+    if problem.later and (counts is not None or hard or backend != "threads"):
+        raise NotCovered("arms that change are played with budgets alone, until they are exceeded, on threads")
+
     require("simulate", "numba")
     crossings = room_for("simulate", len(labelled), runs, len(money), len(problem))
-    tasks = [
-        Task(
-            problem, label, player, money[part], seed, max_pulls, crossings.part(i).part((slice(None), part)),
-            requests=None if counts is None else counts[part], hard=hard,
-        )
-        for i, (label, policy) in enumerate(labelled.items())
-        for part, player in _by_limits(policy, limits, hard)
-    ]  # fmt: skip
+    piece_pulls = np.zeros((*crossings.cost.shape, len(problem.pieces), len(problem)), np.int64)
+    tasks: list[Task] = []
+    changing: list[ChangingTask] = []
+    for i, (label, policy) in enumerate(labelled.items()):
+        for part, player in _by_limits(policy, limits, hard):
+            task = Task(
+                problem, label, player, money[part], seed, max_pulls, crossings.part(i).part((slice(None), part)),
+                requests=None if counts is None else counts[part], hard=hard,
+            )  # fmt: skip
+            if problem.later:
+                changing.append(ChangingTask.of(task, piece_pulls[i, :, part]))
+                task = changing[-1].played
+            tasks.append(task)
     play = backend_of(backend)
     try:
         if backend == "threads":
@@ -122,11 +131,14 @@ def simulate(
             play(tasks, workers, report)
     except KeyboardInterrupt as asked:
         again = isinstance(asked.__context__, KeyboardInterrupt)  # while threads were still ending: they may be writing
-        open_runs = np.flatnonzero(~np.isfinite(crossings.reward).all(axis=(0, 2)))  # rewards are written last
+        written = np.array([np.isfinite(task.crossings.reward).all(axis=1) for task in tasks])  # rewards come last
+        open_runs = np.flatnonzero(~written.all(axis=0))
         done = int(open_runs[0]) if open_runs.size else runs
         if not partial or again or done == 0:
             raise
-        runs, crossings = done, crossings.part((slice(None), slice(done)))
+        runs, crossings, piece_pulls = done, crossings.part((slice(None), slice(done))), piece_pulls[:, :done]
+    for each in changing:
+        each.fill()
     shown = None if progress is None else progress is True  # a function has been told of all it was promised
     numbers = None if counts is None else tuple(counts.tolist())
     oracle = Oracle(problem, tuple(money.tolist()), seed, runs, max_pulls, backend, workers, shown, numbers, hard)
@@ -142,6 +154,7 @@ def simulate(
         version=__version__,
         requests=counts,
         mode=mode,
+        piece_pulls=piece_pulls if problem.later else None,
     )
 
 
@@ -163,7 +176,7 @@ def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, 
         return [(part, policy) for part in limits.parts(alone=hard)]
     return [
         (slice(j, j + 1), with_limits(policy, budget, None if requests == UNLIMITED else int(requests)))
-        for j, (budget, requests) in enumerate(zip(*limits, strict=True))
+        for j, (budget, requests) in enumerate(zip(limits.budgets, limits.requests, strict=True))
     ]
 
 

@@ -38,6 +38,7 @@ class Task:
     warn: bool = True  # whether to say that it cannot be compiled
     requests: Counts | None = None  # one number for each budget; None: not limited
     hard: bool = False  # whether the budget, of which there is one then, must not be passed
+    laws: Counts | None = None  # as in Limits, where the problem changes
 
     @property
     def runs(self) -> int:
@@ -47,7 +48,7 @@ class Task:
     @property
     def limits(self) -> Limits:
         """What ends a run."""
-        return Limits.of(self.budgets, self.requests)
+        return Limits.of(self.budgets, self.requests, self.laws)
 
     @property
     def pulls(self) -> float:

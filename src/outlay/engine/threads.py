@@ -115,7 +115,7 @@ class Batch:
                 running.crossings, task.limits, pulls, task.max_pulls, end,
             )  # fmt: skip
         except Exception as error:  # a mistake in a policy or law of the user's
-            owners = type(task.policy), *{type(law) for law in task.problem.arms}
+            owners = type(task.policy), *{type(law) for law in task.problem.laws}
             raise BadCode(f"a run of {task.label} failed: {what_failed(error, *owners)}") from error
         made, row = int(marks[MADE]) - before, int(marks[RUN])
         self._write(running, row)

@@ -61,7 +61,7 @@ class Cell:
             content["requests"] = self.requests
         if self.mode != MODES[0]:
             content["mode"] = self.mode
-        if code := digests(self.policy, *{type(law): law for law in self.problem.arms}.values()):
+        if code := digests(self.policy, *{type(law): law for law in self.problem.laws}.values()):
             content["code"] = code
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()
 
@@ -162,7 +162,7 @@ def kept(folder: Path, cell: Cell) -> Result | None:
     if not path.is_file():
         return None
     try:
-        laws, players = own_classes(*cell.problem.arms), own_classes(cell.policy)
+        laws, players = own_classes(*cell.problem.laws), own_classes(cell.policy)
         result = load(path, laws=laws, policies=players)
     except BadFile:
         return None
@@ -193,6 +193,7 @@ def combined(point: SweepPoint, results: dict[str, Result]) -> Result:
         version=first.version,
         requests=first.requests,
         mode=first.mode,
+        piece_pulls=np.concatenate([part.piece_pulls for part in parts]) if point.problem.later else None,
     )
 
 

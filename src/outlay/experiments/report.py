@@ -76,7 +76,7 @@ def write_point(experiment: Experiment, point: SweepPoint, result: Result, folde
     if all(path.exists() for path in files):
         with suppress(BadFile, OSError, UnicodeDecodeError):
             said = saved.with_name("table.md").read_text(encoding="utf-8")
-            laws, players = own_classes(*result.problem.arms), own_classes(*result.policies.values())
+            laws, players = own_classes(*result.problem.laws), own_classes(*result.policies.values())
             same = load(saved, laws=laws, policies=players) == result
             if same and said == table(result, "markdown", title=title):
                 return files

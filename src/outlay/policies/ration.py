@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +26,7 @@ from outlay.formulas.pricing import (
     per_request,
     required_in_dues,
 )
-from outlay.parameters import Parameters, derived, number, parameter
+from outlay.parameters import Parameters, choice, derived, number, parameter
 
 UNKNOWN = np.full(1, math.nan)  # no list of costs; an empty array is not for GPUs
 LESS_COSTLY = 1.25  # by how much the factor of opening is less where requests are scarce
@@ -82,6 +83,7 @@ class Ration(Parameters):
             or to twice this where that is more and requests are scarce.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
         requests: N, the pulls that may be made in all, likewise.
+        changes: "noticed" or "ignored", as for `Thrifty`.
 
     >>> policy = Ration(budget=20.0, requests=100)
     >>> memory, rng = policy.memory(arms=2), np.random.default_rng(0)
@@ -99,6 +101,7 @@ class Ration(Parameters):
     slope: float = number(default=0.33, above=0, at_most=1)
     budget: float | None = number(default=None, above=0)
     requests: float | None = number(default=None, above=0)
+    changes: Literal["noticed", "ignored"] = choice("noticed", "ignored", default="noticed")
 
     known_costs: Vector = derived(lambda given: UNKNOWN if given.costs is None else given.costs)
     known_bound: float = derived(lambda given: -math.inf if given.reward_bound is None else given.reward_bound)
@@ -112,7 +115,8 @@ class Ration(Parameters):
 
     def memory(self, arms: int) -> HullMoments:
         """The arms' points, and the order in which those that are not open will be."""
-        return HullMoments.empty(arms, () if self.costs is None else self.known_costs, FREE_AFTER)
+        costs = () if self.costs is None else self.known_costs
+        return HullMoments.empty(arms, costs, FREE_AFTER, watched=self.changes == "noticed")
 
     def choose(self, memory: HullMoments, now: Now, rng: np.random.Generator) -> int:
         """Open an arm, pull one that may be better, or one of the edge."""

@@ -312,8 +312,9 @@ class PointsWithRoom(_PointsFields):
         """A part of the room."""
         spare, arms = self.spare, self.spare.arms
         narrow = SequentialMoments(
-            arms.stats[: count + 1], arms.extremes, arms.usual, arms.order[:count], arms.place[:count], arms.marks
-        )
+            arms.stats[: count + 1], arms.extremes, arms.usual, arms.order[:count], arms.place[:count], arms.marks,
+            arms.past,
+        )  # fmt: skip
         return HullMoments(
             narrow, spare.pulls[:count], spare.costs[:count], spare.rewards[:count], spare.told[:count],
             spare.other[:, :count], spare.free_after,

@@ -172,7 +172,7 @@ def play_hard(
     if marks[PASSED] == 0:
         advance(
             rng, world, policy, memory, states.pulls[:, run], totals, marks, proof, affordable, limits.budgets,
-            limits.requests, crossings.pulls[run], crossings.cost[run], crossings.reward[run],
+            limits.requests, limits.laws, crossings.pulls[run], crossings.cost[run], crossings.reward[run],
             min(marks[PULLS] + more_pulls, max_pulls),
         )  # fmt: skip
     close_run(rng, states, run, limits, tally, memory.full() or marks[PULLS] >= max_pulls)

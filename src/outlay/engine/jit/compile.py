@@ -101,7 +101,7 @@ def program_of(task: Task) -> Program:
     memory = task.memory()
     first, second = memory(), memory()
     try:
-        world = compose(task.problem.arms)  # a law of the user's may hold anything
+        world = compose(task.problem.laws)  # a law of the user's may hold anything
         policy = coerced(task.policy)
         alone = not (can_open() and can_be_packed(first, second))
         return Program(compiled((policy, first, world), task.hard), world, policy, memory, alone)
@@ -115,7 +115,7 @@ def program_of(task: Task) -> Program:
 
 def interpreted(task: Task) -> Program:
     """The same loop, left to the interpreter."""
-    laws = Laws(tuple(task.problem.arms))
+    laws = Laws(task.problem.laws)
     return Program(play, laws, task.policy, task.memory(), alone=True)
 
 
@@ -154,13 +154,13 @@ def missing_of(tasks: Sequence[Task]) -> list[Missing]:
     """What has to be compiled for some tasks, what takes longest first."""
     found: dict[object, Missing] = {}
     for task in tasks:
-        arms = tuple(task.problem.arms)
-        classes = type(task.policy), frozenset(map(type, arms)), task.hard
+        laws = task.problem.laws
+        classes = type(task.policy), frozenset(map(type, laws)), task.hard
         if classes in _looked_at:
             continue
         _looked_at.add(classes)
         try:
-            things = _things(task.policy, arms)
+            things = _things(task.policy, laws)
         except Exception:  # noqa: S112 (of a user's: whatever it is, playing it raises it again and says where)
             continue
         reach = reach_of(things)
@@ -168,7 +168,7 @@ def missing_of(tasks: Sequence[Task]) -> list[Missing]:
         where = _folder(things, task.hard, reach)
         if key not in _entries and not (where and any(where.rglob("*.nbc"))):
             here = where is None or _changed(reach)
-            found.setdefault(key, Missing(task.label, task.policy, arms, task.hard, len(reach.functions), here))
+            found.setdefault(key, Missing(task.label, task.policy, laws, task.hard, len(reach.functions), here))
     return sorted(found.values(), key=lambda each: -each.weight)
 
 
