@@ -67,7 +67,10 @@ BROKEN = [
     ("", "a problem starts with the line `format = 1`; this one has none"),
     ('format = "1"', "a problem starts with the line `format = 1`; this one has format = '1'"),
     ("format = 1", "a problem has one `[[arms]]` table per arm; this one has none"),
-    ("format = 1\nx = 1\ny = 1", "a problem has `format` and `[[arms]]` tables only; this one also has x, y"),
+    (
+        "format = 1\nx = 1\ny = 1",
+        "a problem has `format`, `[[arms]]` and `[[changes]]` tables only; this one also has x, y",
+    ),
     (HEAD + "cost = 1", "arm 0 ('arm 0') has no `law`" + KNOWN),
     (
         HEAD + 'name = "a"\nlaw = "Gauss"',

@@ -12,7 +12,7 @@ from outlay import Problem, arms, policies
 from outlay.beliefs import Moments
 from outlay.engine import threads
 from outlay.engine import threads as batch
-from outlay.engine.bulk_random import can_be_packed, packed
+from outlay.engine.bulk_random import arrays_in, can_be_packed, packed
 from outlay.engine.jit.compile import CannotCompile, program_of
 from outlay.engine.loop import Crossings
 from outlay.engine.task import Task
@@ -148,7 +148,7 @@ def test_copying_the_words_back_undoes_everything(name: str) -> None:
         memory.observe(int(rng.integers(3)), rng.random(), rng.random())
     assert not np.array_equal(words, blank)
     words[:] = blank
-    for array, fresh in zip(memory, memory_of(policy, 3), strict=True):
+    for array, fresh in zip(arrays_in(memory), arrays_in(memory_of(policy, 3)), strict=True):
         assert (array.dtype, array.shape, array.flags.c_contiguous) == (fresh.dtype, fresh.shape, True)
         assert array.tobytes() == fresh.tobytes()
 

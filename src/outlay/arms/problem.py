@@ -301,11 +301,13 @@ def checked_pieces(pieces: object) -> tuple[tuple[float, Problem], ...]:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], Problem):
             raise BadParameter(owner, f"piece {i}", "a pair (what was spent before, a problem)", pair)
         start, piece = real(owner, f"the start of piece {i}", pair[0]), checked_problem(owner, pair[1], free=True)
-        if (start != 0 if i == 0 else start <= made[-1][0]):
+        if start != 0 if i == 0 else start <= made[-1][0]:
             allowed = f"> {made[-1][0]:g}, the start of the one before" if i else "0"
             raise BadParameter(owner, f"the start of piece {i}", allowed, start)
         if made and piece.names != made[0][1].names:
-            raise BadParameter(owner, f"the names of piece {i}", f"those of piece 0, {[*made[0][1].names]}", [*piece.names])
+            raise BadParameter(
+                owner, f"the names of piece {i}", f"those of piece 0, {[*made[0][1].names]}", [*piece.names]
+            )
         made.append((start, piece))
     if not made:
         raise BadParameter(owner, "pieces", allowed, pieces)

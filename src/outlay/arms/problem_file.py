@@ -91,7 +91,9 @@ def read(text: str, resolve: Resolve) -> tuple[list[tuple[float, list[AnyLaw]]],
         given = change if isinstance(change, dict) else {}
         laws = given.get("arms")
         if given.keys() != {"start", "arms"} or not isinstance(laws, list) or len(laws) != len(names):
-            raise BadFile(f"change {i} has a `start` and {len(names)} `[[changes.arms]]`, one for each arm, and no more")
+            raise BadFile(
+                f"change {i} has a `start` and {len(names)} `[[changes.arms]]`, one for each arm, and no more"
+            )
         pieces.append((given["start"], _laws(laws, names, f"change {i}, ", resolve)))
     return pieces, names
 

@@ -93,7 +93,7 @@ class Past(NamedTuple):
 
 
 def watch(past: Past, s: Vector, arm: int) -> None:
-    """Where enough samples have come since the last mark, look for a change, forget what is older, and mark the sums."""
+    """Where `EVERY` samples have come since the last mark, look for a change, forget what is older, mark the sums."""
     if int(s[arm, PULLS]) & (EVERY - 1) != 0:
         return
     place = int(past.place[arm])
@@ -132,7 +132,7 @@ def changed_at(past: Past, s: Vector, arm: int, place: int) -> int:
 
 
 def evidence_of_change(past: Past, s: Vector, arm: int, place: int, mark: int, mean: int, squares: int) -> float:
-    """e of the cost or of the reward at a mark."""
+    """Evidence that the cost, or the reward, changed at a mark."""
     pulls, older = float(s[arm, PULLS]), float(past.sums[place, mark, PULLS])
     newer = pulls - older
     usual = float(s[arm, squares]) / pulls

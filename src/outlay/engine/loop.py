@@ -152,8 +152,8 @@ def begin(reset_image: ResetImage, state: RunState) -> None:
 
 def advance(
     rng: AnyRng, world: World, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
-    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, laws: Counts, out_pulls: Counts,
-    out_cost: Floats, out_reward: Floats, last_pull: int,
+    cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, laws: Counts,
+    out_pulls: Counts, out_cost: Floats, out_reward: Floats, last_pull: int,
 ) -> None:  # fmt: skip
     """Pull one run's arms until every limit is passed, it has made `last_pull` pulls, or its memory is full.
 

@@ -1,0 +1,134 @@
+"""Problems that change: the engine against plain Python, piece by piece, and what is refused."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outlay
+from outlay import Problem, policies, simulate
+from outlay.arms import Constant, Gaussian
+from outlay.engine.choose_arm import ChoiceCache, decide, forget
+from outlay.errors import BadFile, BadParameter, NotCovered
+from outlay.policies.protocol import memory_of, with_limits
+from outlay.results import best_shares
+
+
+def of(*means: float) -> Problem:
+    return Problem([Gaussian(1.0, mean, 0.6, 0.5) for mean in means])  # costs below 0 now and then
+
+
+PIECES = [(0.0, of(0.9, 0.5, 0.1)), (60.0, of(0.2, 0.5, 0.1)), (150.0, of(0.2, 0.5, 1.5))]
+CHANGING = Problem.changing(PIECES)
+BUDGETS = [40.0, 60.0, 100.0, 200.0]
+PLAYERS: dict[str, Any] = {"in turn": policies.RoundRobin(), "thrifty": policies.Thrifty()}
+
+
+def slow(policy: Any, budgets: list[float], seed: int, run: int) -> tuple[list[Any], list[float], list[float]]:
+    """One run: pulls by piece and arm, costs and rewards when each budget is first passed."""
+    rng: Any = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
+    memory, cache, pulls = memory_of(policy, 3), ChoiceCache.start(3), np.zeros(3, np.int64)
+    forget(cache)
+    made, piece, spent, earned = np.zeros((3, 3), np.int64), 0, 0.0, 0.0
+    seen: tuple[list[Any], list[float], list[float]] = [], [], []
+    while len(seen[0]) < len(budgets):
+        arm = decide(policy, memory, pulls, spent, int(pulls.sum()), cache, rng)
+        cost, reward = PIECES[piece][1].arms[arm].draw(rng)
+        memory.observe(arm, cost, reward)
+        pulls[arm] += 1
+        made[piece, arm] += 1
+        spent, earned = spent + cost, earned + reward
+        while piece < 2 and spent > PIECES[piece + 1][0]:
+            piece += 1
+        while len(seen[0]) < len(budgets) and spent > budgets[len(seen[0])]:
+            for kept, value in zip(seen, (made.copy(), spent, earned), strict=True):
+                kept.append(value)
+    return seen
+
+
+@pytest.mark.parametrize("label", PLAYERS)
+def test_the_engine_against_plain_python(label: str) -> None:
+    policy = PLAYERS[label]
+    result = simulate(CHANGING, {label: policy}, BUDGETS, runs=4, seed=5, workers=1)
+    told = label == "thrifty"
+    for run in range(4):
+        parts = (
+            [slow(with_limits(policy, b), [b], 5, run) for b in BUDGETS] if told else [slow(policy, BUDGETS, 5, run)]
+        )
+        made, cost, reward = ([*chain(*(part[i] for part in parts))] for i in range(3))
+        assert np.array_equal(result.piece_pulls[0, run], made)  # type: ignore[index]
+        assert result.cost[0, run] == pytest.approx(cost)
+        assert result.reward[0, run] == pytest.approx(reward)
+    assert result.piece_pulls is not None
+    assert np.array_equal(result.piece_pulls.sum(axis=-2), result.pulls)
+
+
+def test_regret_is_against_the_best_arm_of_the_moment() -> None:
+    result = simulate(CHANGING, policies.RoundRobin(), BUDGETS, runs=400, seed=1)
+    pieces = np.asarray(result.piece_pulls)
+    lost = [[0.0, 0.4, 0.8], [0.3, 0.0, 0.4], [1.3, 1.0, 0.0]]
+    assert result.run_regret()[0] == pytest.approx((pieces[0] * lost).sum(axis=(-1, -2)))
+    assert result.attainable.tolist() == pytest.approx([36.0, 54.0, 74.0, 54.0 + 45.0 + 75.0])
+    assert result.oracle_reward.mean(axis=0) == pytest.approx(result.attainable, abs=4.0)
+    realised, pseudo = (result.regret(kind) for kind in ("realised", "pseudo"))
+    assert (abs(realised["mean"] - pseudo["mean"]) < 4 * realised["stderr"] + 1.0).all()
+    best = pieces[0, :, -1, [0, 1, 2], [0, 1, 2]].sum() / pieces[0, :, -1].sum()
+    assert best_shares(result) == pytest.approx([best])
+    assert result.gaps == pytest.approx([1.3, 1.0, 0.0])
+
+
+def test_a_noticed_change_saves_most_of_the_regret() -> None:
+    """The leader falls from 0.8 to 0.3 in the middle of 2000 pulls; the regret of not noticing is above 100."""
+    before, after = of(0.8, 0.5), of(0.3, 0.5)
+    players = {word: policies.Thrifty(changes=word) for word in ("noticed", "ignored")}
+    result = simulate(Problem.changing([(0, before), (1000, after)]), players, [2000.0], runs=100, seed=2)
+    noticed, ignored = result.run_regret()[:, :, 0].mean(axis=1)
+    assert noticed < 0.4 * ignored
+    assert ignored > 100.0
+
+
+def test_saved_results_and_problems_come_back(tmp_path: Any) -> None:
+    result = simulate(CHANGING, policies.RoundRobin(), BUDGETS, runs=2)
+    result.save(tmp_path / "changing.parquet")
+    assert outlay.load(tmp_path / "changing.parquet") == result
+    assert Problem.from_toml(CHANGING.to_toml()) == CHANGING != PIECES[0][1]
+    assert "Problem.changing([(0.0, " in repr(CHANGING)
+    assert hash(CHANGING) != hash(PIECES[0][1])
+
+
+def test_what_is_refused() -> None:
+    one, two = Problem([Constant(1, 1)]), Problem([Constant(1, 1)], names=["other"])
+    for pieces, words in [
+        ([], "pieces of Problem.changing must be a sequence of pairs"),
+        (3, "pieces of Problem.changing must be a sequence of pairs"),
+        ([one], "piece 0 of Problem.changing must be a pair"),
+        ([(5, one)], "the start of piece 0 of Problem.changing must be 0; got 5"),
+        (
+            [(0, one), (0, one)],
+            "the start of piece 1 of Problem.changing must be > 0, the start of the one before; got 0",
+        ),
+        ([(0, one), (float("nan"), one)], "the start of piece 1 of Problem.changing must be a finite number"),
+        ([(0, one), (5, two)], r"the names of piece 1 of Problem.changing must be those of piece 0, \['arm 0'\]"),
+        ([(0, CHANGING)], "Problem.changing is about arms that stay what they are"),
+    ]:
+        with pytest.raises((BadParameter, NotCovered), match=f"^{words}"):
+            Problem.changing(pieces)  # type: ignore[arg-type]
+    for options in ({"mode": "hard"}, {"requests": 10}, {"backend": "cuda"}, {"backend": "dask"}):
+        problem = Problem.changing([(0, one), (5, one)])
+        with pytest.raises(NotCovered, match=r"^arms that change are played with budgets alone"):
+            simulate(problem, policies.RoundRobin(), [10.0], **options)
+    with pytest.raises(
+        NotCovered, match=r"^lower_bound is about arms that stay what they are, and those of this problem"
+    ):
+        outlay.theory.lower_bound(CHANGING)
+    poorer = Problem.changing([(0, one), (5, Problem([Constant(1, 0)]))])
+    assert simulate(poorer, policies.RoundRobin(), [10.0], runs=1).reward[0, 0, 0] == 6.0
+    text = CHANGING.to_toml()
+    for broken, words in [
+        (text.replace("start = 60.0", "begin = 60.0"), "change 0 has a `start` and 3 `\\[\\[changes.arms\\]\\]`"),
+        (text.replace("start = 150.0", "start = 50.0"), "the start of piece 2 of Problem.changing must be > 60"),
+        ("changes = 3\n" + text.split("[[changes]]")[0], "change 0 has a `start`"),
+    ]:
+        with pytest.raises(BadFile, match=f"^{words}"):
+            Problem.from_toml(broken)
