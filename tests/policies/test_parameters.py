@@ -43,6 +43,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},
     "IUCB": {"alpha": 1.0, **BOUNDS},
+    "SWUCB": {"window": 30, "xi": 1.5, "reward_bound": 3.0},
+    "DiscountedThompson": {"discount": 0.5, "reward_bound": 3.0},
+    "CUSUMUCB": {"first": 5, "drift": 0.25, "threshold": 3.0, "explore": 0.5, "xi": 0.75, "reward_bound": 3.0},
+    "GLRKLUCB": {"error": 0.25, "explore": 0.5, "reward_bound": 3.0},
     "Ration": {
         "costs": [1.0, 2.0],
         "reward_bound": 3.0,

@@ -4,6 +4,7 @@ Each pulls every arm once first, except `RootGreedy` and `UCBAIR`, which are for
 rewards in [0, 1] divide by the bounds they are told.
 """
 
+from outlay.policies.baselines.changing import CUSUMUCB, GLRKLUCB, SWUCB, DiscountedThompson
 from outlay.policies.baselines.greedy import BTS, BGreedy, EpsilonFirst, GaussianThompson, Greedy, RootGreedy
 from outlay.policies.baselines.knapsack import (
     KUBE,
@@ -35,16 +36,20 @@ __all__ = [
     "BKLUCB",
     "BTS",
     "CUCB",
+    "CUSUMUCB",
+    "GLRKLUCB",
     "IUCB",
     "KLUCBSC",
     "KUBE",
     "LPUCB",
     "MUCB",
+    "SWUCB",
     "UCBAIR",
     "UCBBV1",
     "UCBBV2",
     "BGreedy",
     "BudgetUCB",
+    "DiscountedThompson",
     "EpsilonFirst",
     "FractionalKUBE",
     "GaussianThompson",
