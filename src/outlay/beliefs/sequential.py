@@ -107,6 +107,10 @@ class SequentialMoments(NamedTuple):
         opened = int(self.marks[OPENED])
         return int(self.order[opened]) if opened < len(self.order) else len(self.order)
 
+    def forgotten(self, arm: int) -> int:
+        """How many of the arm's first samples were forgotten, since it has changed."""
+        return int(self.past.forgotten[arm])
+
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
         return False
@@ -234,6 +238,10 @@ class HullMoments(NamedTuple):
     def unopened(self) -> int:
         """The arm to open next, or the number of arms if all are open."""
         return int(self.arms.unopened())
+
+    def forgotten(self, arm: int) -> int:
+        """How many of the arm's first samples were forgotten, since it has changed."""
+        return self.arms.forgotten(arm)
 
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""

@@ -26,6 +26,7 @@ class Explanation(NamedTuple):
     names: tuple[str, ...]  # of all arms
     policy: str
     samples: tuple[int, ...]  # of each arm
+    forgotten: tuple[int, ...]  # of these
 
 
 class ArmReason(msgspec.Struct, frozen=True):
@@ -64,8 +65,8 @@ def explanation_of(state: State, arm: int | None) -> Explanation:
     spent = state.unit.amount(state.counted)
     allowed_arms = admissible(state) or range(len(state.arms))
     inputs = learner_of(state).inputs(allowed_arms, state.under_way, spent, state.used_now)
-    names, samples = zip(*((each.name, each.samples) for each in state.arms), strict=True)
-    return Explanation(arm, inputs, names, state.terms.policy["name"], samples)
+    names, samples, forgotten = zip(*((each.name, each.samples, each.forgotten) for each in state.arms), strict=True)
+    return Explanation(arm, inputs, names, state.terms.policy["name"], samples, forgotten)
 
 
 def reasons_of(given: Explanation, most: int) -> Reasons:
@@ -82,7 +83,8 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
             k in leaders,
             given.samples[k],
             *(weight.evidence, weight.enough, weight.score),
-            _about(weight, found.means, int(inputs.pulls[places[k]]), given.samples[k], k in leaders),
+            _about(weight, found.means, int(inputs.pulls[places[k]]), given.samples[k], k in leaders)
+            + _changed(given.forgotten[k]),
         )
         for k, weight in zip(ranked, found.weights, strict=True)
     )
@@ -116,6 +118,15 @@ def _about(weight: ArmEvidence, means: Means, pulls: int, samples: int, leads: b
         return "Nothing speaks against it so far."
     chance = f"If it were as good as the leader, its chance of looking this bad would be {_chance(weight.evidence)}"
     return f"{chance}. For now it is tried only if that is above {_chance(weight.enough)}."
+
+
+def _changed(forgotten: int) -> str:
+    """What there is to say about an arm that has changed.
+
+    >>> _changed(120), _changed(0)
+    (' It has changed: its first 120 results are forgotten.', '')
+    """
+    return f" It has changed: its first {forgotten:,} results are forgotten." if forgotten else ""
 
 
 def _chance(evidence: float) -> str:

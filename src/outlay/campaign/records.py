@@ -121,7 +121,8 @@ class ArmStatus(msgspec.Struct, frozen=True):
     """How one arm stands; `rate` is reward divided by cost so far, None before any cost; `exact` is in Decimals.
 
     `awaited` pulls wait for their reward, and those that are `overdue` did not get it in time; in the rate, they count
-    as the others of the arm came out.
+    as the others of the arm came out. `changed` is when its mean cost or reward was last seen to have changed; for that
+    the policy has `forgotten` so many of its first samples.
     """
 
     name: str
@@ -136,6 +137,8 @@ class ArmStatus(msgspec.Struct, frozen=True):
     exact: ArmExact
     awaited: int = 0
     overdue: int = 0
+    changed: datetime | None = None
+    forgotten: int = 0
 
 
 class WindowStatus(msgspec.Struct, frozen=True):
@@ -408,6 +411,8 @@ def _arm_status(state: State, arm: Arm) -> ArmStatus:
         ArmExact(state.unit.exact(arm.spent), state.unit.exact(arm.reserved)),
         arm.awaited,
         arm.overdue,
+        None if arm.changed is None else when(arm.changed),
+        arm.forgotten,
     )
 
 

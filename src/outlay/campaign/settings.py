@@ -263,7 +263,7 @@ def _differences(state: State, wanted: c.Open, any_policy: bool) -> Iterator[str
     for field in mine.__struct_fields__:
         here, given = getattr(mine, field), getattr(theirs, field)
         if field == "policy":
-            if not (any_policy or equal(here, given)):
+            if not (any_policy or _same_policy(here, given)):
                 yield f"policy {_policy_shown(here)}, not {_policy_shown(given)}"
         elif field != "version" and here != given:
             shown = {"reservation": unit.shown, "ttl": in_seconds, "reward_within": in_seconds}.get(field, str)
@@ -295,8 +295,15 @@ def _policy_shown(policy: dict[str, Any]) -> str:
 
 def check_same_policy(opened: c.Opened, policy: Policy) -> None:
     """Refuse to go on with another policy than was agreed."""
-    if not equal(_written(policy), opened.terms.policy):
+    if not _same_policy(opened.terms.policy, _written(policy)):
         raise CampaignConflict(f"campaign {opened.name!r} runs another policy: {opened.terms.policy['name']}")
+
+
+def _same_policy(agreed: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Whether a policy is the one that was agreed; a ledger older than the parameter `changes` goes on as it was."""
+    older = given["parameters"].keys() - agreed["parameters"].keys() == {"changes"}
+    parameters = {name: value for name, value in given["parameters"].items() if not (older and name == "changes")}
+    return equal(agreed, {**given, "parameters": parameters})
 
 
 def _written(policy: Policy) -> dict[str, Any]:

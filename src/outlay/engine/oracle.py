@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
-from outlay.engine.pieces import ChangingTask
 from outlay.engine.choose_arm import NONE_FITS, Affordable, ChoiceCache, decide_within, forget
 from outlay.engine.limits import UNLIMITED, Limits, Mode
+from outlay.engine.pieces import ChangingTask
 from outlay.engine.task import Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, require
 from outlay.policies import Fixed

@@ -12,9 +12,9 @@ from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import absent_laws
 from outlay.checks import Vector, whole, word
-from outlay.engine.pieces import ChangingTask
 from outlay.engine.limits import MODES, UNLIMITED, Limits, Mode, checked_limits, checked_world
 from outlay.engine.oracle import Oracle
+from outlay.engine.pieces import ChangingTask
 from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record

@@ -166,6 +166,9 @@ class CampaignMemory(Memory, Protocol):
     def revise(self, arm: int, place: int, old: Sample, new: Sample, /) -> None:
         """Correct the sample that was the arm's `place`-th. Without it a correction is not learned."""
 
+    def forgotten(self, arm: int, /) -> int:
+        """How many of the arm's first samples were forgotten, since it has changed. Without it no change is told of."""
+
     def with_new_arm(self) -> MemoryTuple:
         """A copy with one arm more. Without it no arm can be added."""
 

@@ -12,13 +12,15 @@ from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, PullState, State, mean_costs
 from outlay.campaign.ledger.validation import LONGEST, check_opening
 from outlay.errors import StoreError
-from outlay.policies import named
+from outlay.policies import Ration, Thrifty, Wary, named
 from outlay.policies.protocol import Policy
 
 
 def apply(state: State | None, record: e.Record, policy: Policy | None = None) -> State:
     """The state after an event; `policy` stands in for one that is not built in, when the campaign is opened."""
     event = record.event
+    if state and state.learner and not isinstance(event, e.Changed):
+        state.learner.noticed.clear()
     if isinstance(event, e.Opened):
         state = _opened(event, policy)
         state.since = record.at
@@ -35,15 +37,18 @@ def apply(state: State | None, record: e.Record, policy: Policy | None = None) -
 
 def stored_policy(terms: e.Terms) -> Policy | None:
     """The policy that a ledger names, where outlay has it: the one place where a stored name is looked up."""
-    kind = named(terms.policy["name"])
-    return None if kind is None else kind(**terms.policy["parameters"])
+    kind, given = named(terms.policy["name"]), terms.policy["parameters"]
+    if kind in (Thrifty, Wary, Ration):
+        given = {"changes": "ignored", **given}  # in ledgers older than the parameter
+    return None if kind is None else kind(**given)
 
 
 def check_policy(opened: e.Opened, policy: Policy | None) -> Policy | None:
     """The policy of a campaign that is read again; StoreError where it stands on terms that cannot be."""
     try:
         check_opening(opened)
-        return stored_policy(opened.terms) if policy is None else policy
+        own = policy is not None and type(policy) is not named(opened.terms.policy["name"])
+        return policy if own else stored_policy(opened.terms)
     except (TypeError, ValueError) as error:
         raise StoreError(f"campaign {opened.name[:LONGEST]!r} stands on terms that cannot be: {error}") from error
 
@@ -198,6 +203,12 @@ def _switched(state: State, event: e.Disabled | e.Enabled, _: e.Record) -> None:
     arm.enabled = enabled
 
 
+def _changed(state: State, event: e.Changed, record: e.Record) -> None:
+    if state.learner:
+        state.learner.noticed.pop(event.arm, None)
+    state.arms[event.arm].changed, state.arms[event.arm].forgotten = record.at, event.forgotten
+
+
 def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
     if state.learner:
         samples = zip(event.arms, event.costs, event.rewards, strict=True)
@@ -297,4 +308,5 @@ _RULES: dict[type[e.AnyEvent], Callable[[State, Any, e.Record], None]] = {
     e.Asked: _asked, e.Told: _told, e.Rewarded: _rewarded, e.Expired: _expired, e.Cancelled: _cancelled,
     e.Extended: _extended, e.Amended: _amended, e.Budgeted: _budgeted, e.Requested: _requested, e.Expected: _expected,
     e.Renewed: renewed, e.Added: _added, e.Disabled: _switched, e.Enabled: _switched, e.Warmed: _warmed,
+    e.Changed: _changed,
 }  # fmt: skip

@@ -105,7 +105,8 @@ def step(
     """Decide, and fold the events in. Time never runs backwards: `now` is at least the time of the last event.
 
     An ask that finds the budget spent asks once more, where there is an arm to fall back on. What happens in a campaign
-    with a `pool` happens there first, and may be refused there.
+    with a `pool` happens there first, and may be refused there. Where an event shows that an arm has changed, that is
+    the next event.
     """
     now = now if state is None else max(now, state.at)
     events, reply = decide(state, command, now)
@@ -116,11 +117,20 @@ def step(
         seq, before = (1, e.NOTHING) if state is None else (state.seq + 1, state.head)
         state, record = _applied(state, e.Record(seq, now, event, before), policy)
         records.append(record)
+        while changed := noticed(state):
+            state, record = _applied(state, e.Record(state.seq + 1, now, changed, state.head), policy)
+            records.append(record)
     assert state is not None  # noqa: S101 (the first command opens)
     if isinstance(command, e.Ask) and reply is None and records and state.fallback is not None:
         state, more, reply = step(state, command, now, policy, pool)
         records += more
     return state, records, reply
+
+
+def noticed(state: State) -> e.Changed | None:
+    """The next of the arms that the last event shows to have changed."""
+    found = state.learner.noticed if state.learner else {}
+    return e.Changed(*min(found.items())) if found else None
 
 
 def is_due(state: State, now: int) -> bool:

@@ -243,6 +243,13 @@ class Warmed(Event, frozen=True):
     source: str = ""
 
 
+class Changed(Event, frozen=True):
+    """The last event showed that the mean cost or reward of an arm has changed: its first samples are forgotten."""
+
+    arm: int
+    forgotten: int  # in all
+
+
 class Paused(Event, frozen=True):
     """No arm is named until further notice."""
 
@@ -269,7 +276,8 @@ class Restored(Event, frozen=True):
 
 AnyEvent = (
     Opened | Asked | Told | Rewarded | Expired | Cancelled | Extended | Amended | Budgeted | Requested | Expected
-    | Renewed | Added | Disabled | Enabled | Warmed | Paused | Resumed | Exhausted | Closed | Archived | Restored
+    | Renewed | Added | Disabled | Enabled | Warmed | Changed | Paused | Resumed | Exhausted | Closed | Archived
+    | Restored
 )  # fmt: skip
 
 _encoder = msgspec.json.Encoder()

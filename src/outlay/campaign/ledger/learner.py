@@ -82,6 +82,8 @@ class Learner:
         if self._opening and not has(self.memory, "subset"):
             raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
         self._settles = has(policy, "settle")
+        self._notices = has(self.memory, "forgotten")
+        self.noticed: dict[int, int] = {}  # arms that the last event shows to have changed: samples forgotten in all
         self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
         self._chooser = LazyChooser(self._opening)
         self.pulls: NDArray[np.int64] = np.zeros(arms, np.int64)
@@ -97,7 +99,10 @@ class Learner:
 
     def observe(self, arm: int, cost: float, reward: float, stream: "EventRandom") -> None:
         """Learn one sample."""
+        before = self.memory.forgotten(arm) if self._notices else 0
         self.memory = observed(self.memory, arm, cost, reward)
+        if self._notices and (after := self.memory.forgotten(arm)) > before:
+            self.noticed[arm] = after
         if self._settles:
             cast("PolicyExtras", self.policy).settle(self.memory, cast("np.random.Generator", stream))
         self.pulls[arm] += 1
@@ -136,6 +141,7 @@ class Learner:
     def restore(self, kept: Kept) -> None:
         """Know what it knew then."""
         self.memory, self.pulls, self.totals = kept
+        self.noticed.clear()
         self._chooser.forget()
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:

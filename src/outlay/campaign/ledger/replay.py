@@ -9,7 +9,7 @@ from outlay import __version__
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.allocate import ArmChooser, NoRoom, admissible, arms_of, choose, with_room
 from outlay.campaign.ledger.apply import apply
-from outlay.campaign.ledger.decide import decide
+from outlay.campaign.ledger.decide import decide, noticed
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.validation import check_event, check_time
 from outlay.errors import OutlayError, StoreError
@@ -69,7 +69,15 @@ class Replay:
         return said
 
     def _wanted(self, state: State, event: e.AnyEvent, at: int) -> e.AnyEvent | None:
-        """What belongs here: the rest of what the last command came to, what is overdue, or what this one comes to."""
+        """What belongs here: what the last event shows, the rest of its command, what is overdue, or what comes next.
+
+        Which changes a policy notices may change from one version of outlay to the next, as its choices may.
+        """
+        if self._choosing and state.learner and self.version == __version__:
+            if (changed := noticed(state)) is not None:
+                return changed
+        elif isinstance(event, e.Changed):
+            return event
         if not self._due:
             self._due.extend(decide(state, e.ExpirePulls(), at)[0])
         if not self._due:

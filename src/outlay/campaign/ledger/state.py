@@ -61,6 +61,8 @@ class Arm(msgspec.Struct):
     rewarded: int = 0  # pulls that count with a reward; only their rewards are in the sums
     awaited: int = 0  # pulls that were paid and wait for theirs
     overdue: int = 0  # pulls whose reward did not come in time
+    changed: int | None = None  # when its mean cost or reward was last seen to have changed
+    forgotten: int = 0  # samples, the first ones, that are forgotten for that
 
     @classmethod
     def agreed(cls, terms: ArmTerms) -> "Arm":

@@ -116,6 +116,9 @@ def check_event(event: e.AnyEvent) -> None:
     elif isinstance(event, e.Renewed):
         _check_range("Renewed", "start in microseconds", event.start, -LATEST, LATEST)
         _check_range("Renewed", "end in microseconds", event.end, event.start + 1, LATEST)
+    elif isinstance(event, e.Changed):
+        _check_range("Changed", "arm", event.arm, 0, MOST_ARMS)
+        _check_range("Changed", "forgotten", event.forgotten, 1, MOST)
     for field in ("key", "reason", "source", "policy"):
         text = getattr(event, field, None)
         if isinstance(text, str) and not _printable(e.plain_key(text)):

@@ -298,7 +298,7 @@ def _arms_of(state: State, written: e.Record) -> Iterable[int]:
         return event.arms
     if isinstance(event, e.Added):
         return [state.indices[event.arm.name]]
-    return [event.arm] if isinstance(event, (e.Disabled, e.Enabled)) else []
+    return [event.arm] if isinstance(event, (e.Disabled, e.Enabled, e.Changed)) else []
 
 
 @cache

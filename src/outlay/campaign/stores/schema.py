@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-REVISION = "0002"  # of the tables this version reads and writes
+REVISION = "0003"  # of the tables this version reads and writes
 
 metadata = sa.MetaData()
 _Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -68,6 +68,8 @@ arm = sa.Table(
     sa.Column("rewarded", _Big, nullable=False),
     sa.Column("awaited", _Big, nullable=False),
     sa.Column("overdue", _Big, nullable=False),
+    sa.Column("changed", _Big),  # when it was last seen to have changed
+    sa.Column("forgotten", _Big, nullable=False),  # samples
     sqlite_with_rowid=False,
 )
 

@@ -2,7 +2,7 @@
 
 import { budgetBar } from "./charts.js";
 import { question } from "./dialogs.js";
-import { counted, short } from "./numbers.js";
+import { clock, counted, short } from "./numbers.js";
 import { button, card, cut, make, table } from "./parts.js";
 import { closingIn, evidenceBar, scaleOf, whisker } from "./rates.js";
 import { call, isAdmin, pathOf } from "./service.js";
@@ -46,7 +46,8 @@ export function chooser(wanted, look) {
 export function armsTable({ campaign, arms, other_arms: others, next }) {
   const scale = scaleOf(arms), most = Math.max(...arms.map((each) => each.arm.spent), 1e-12);
   const rows = arms.map((each) => [each.arm.name, [
-    make("span", { class: each.arm.enabled ? null : "off" }, each.arm.name, each.arm.name === next?.arm ? make("span", { class: "badge open" }, "next") : null),
+    make("span", { class: each.arm.enabled ? null : "off" }, each.arm.name, each.arm.name === next?.arm ? make("span", { class: "badge open" }, "next") : null,
+      each.arm.changed ? make("span", { class: "badge", title: `${each.arm.forgotten} results before that are forgotten` }, `changed ${clock(each.arm.changed)}`) : null),
     short(each.arm.pulls), short(each.arm.spent), budgetBar({ budget: most, spent: each.arm.spent, reserved: 0 }, "that an arm has"),
     short(each.arm.reward), short(each.arm.rate), whisker(each, scale),
     each.low === null || each.high === null ? "–" : `${short(each.low)} to ${short(each.high)}`,
