@@ -33,7 +33,7 @@ ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 60.0, "refunds": 40.0}
 REQUESTS = 260
-BY_CHANCE = {"BGreedy", "BTS", "GaussianThompson", "KUBE"} | {
+BY_CHANCE = {"BGreedy", "BTS", "CUSUMUCB", "DiscountedThompson", "GaussianThompson", "KUBE"} | {
     name for name in policies.BY_NAME if name.startswith("LP")
 }
 UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
@@ -69,6 +69,8 @@ CANDIDATES = [
     policies.Wary(),
     policies.Ration(),
     b.PDBwKRequests(),
+    b.SWUCB(60),
+    b.GLRKLUCB(),
     b.BKLUCB([0.5, 0.75, 1.0, 1.5]),
 ]
 

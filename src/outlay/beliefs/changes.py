@@ -120,11 +120,11 @@ def changed_at(past: Past, s: Vector, arm: int, place: int) -> int:
         asked = level * ((pulls - older) / older)
         cost = float(s[arm, MEAN_COST]) - float(sums[place, mark, MEAN_COST])
         reward = float(s[arm, MEAN_REWARD]) - float(sums[place, mark, MEAN_REWARD])
-        if cost * cost > asked * float(s[arm, SQUARES_COST]):
+        if cost * cost > asked * float(s[arm, SQUARES_COST]) > 0.0:  # 0: all alike, but for rounding
             evidence = evidence_of_change(past, s, arm, place, mark, MEAN_COST, SQUARES_COST)
             if evidence > most:
                 found, most = mark, evidence
-        if reward * reward > asked * float(s[arm, SQUARES_REWARD]):
+        if reward * reward > asked * float(s[arm, SQUARES_REWARD]) > 0.0:
             evidence = evidence_of_change(past, s, arm, place, mark, MEAN_REWARD, SQUARES_REWARD)
             if evidence > most:
                 found, most = mark, evidence
