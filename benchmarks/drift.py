@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from outlay import Problem, simulate
 from outlay.arms import Bernoulli, Gaussian, Linear, Lognormal, Pareto, catalogue
 from outlay.arms.law import AnyLaw
 from outlay.beliefs import SequentialMoments
-from outlay.policies import Thrifty
+from outlay.policies import Forgetful, Thrifty
 from outlay.policies import baselines as b
 from outlay.results import Floats
 
@@ -100,6 +101,13 @@ def rivals(budget: float, changes: int) -> dict[str, Any]:
     }
 
 
+def ours(pieces: list[Piece], budget: float) -> dict[str, Any]:
+    """Thrifty, and the same told how much is spent between two changes of one arm."""
+    laws = [problem.arms for _, problem in pieces]
+    changes = sum(one != other for now, then in pairwise(laws) for one, other in zip(now, then, strict=True))
+    return {"Thrifty": Thrifty(), "Forgetful": Forgetful(budget * len(laws[0]) / max(1, changes))}
+
+
 def restarted(pieces: list[Piece], budget: float, runs: int, seed: int) -> Floats:
     """The regret of Thrifty where it begins anew with every piece, whose length is its budget."""
     ends = [start for start, _ in pieces[1:]] + [budget]
@@ -118,7 +126,7 @@ def regrets(budget: float, many: list[list[Piece]], runs: int) -> Iterator[tuple
     found: dict[str, list[Floats]] = {}
     for i, pieces in enumerate(many):
         problem = Problem.changing(pieces)
-        players = {"changes ignored": IGNORED, "Thrifty": Thrifty(), **rivals(budget, len(problem.later))}
+        players = {"changes ignored": IGNORED, **ours(pieces, budget), **rivals(budget, len(problem.later))}
         lost = simulate(problem, players, [budget], runs=each, seed=i).run_regret()[..., 0]
         for name, values in zip(players, lost, strict=True):
             found.setdefault(name, []).append(values)
@@ -128,7 +136,7 @@ def regrets(budget: float, many: list[list[Piece]], runs: int) -> Iterator[tuple
 
 def changing(runs: int) -> None:
     """Regret ± standard error: over runs, or where problems are drawn over the means of the problems."""
-    heads = ["begun anew, told when", "changes ignored", "Thrifty", *rivals(1e3, 1)]
+    heads = ["begun anew, told when", "changes ignored", *ours(published(), 1e3), *rivals(1e3, 1)]
     print(f"| problem | {' | '.join(heads)} |\n|---{'|---' * len(heads)}|")
     for name, (budget, many) in CHANGING.items():
         cells = []
@@ -140,13 +148,16 @@ def changing(runs: int) -> None:
 
 
 def stationary(runs: int) -> None:
-    """What noticing costs where nothing changes, at 10 000 mean costs."""
-    print("| problem | changes ignored | noticed ÷ ignored | runs that differ |\n|---|---|---|---|")
+    """What noticing, and forgetting with L = the budget, cost where nothing changes, at 10 000 mean costs."""
+    print(
+        "| problem | changes ignored | noticed ÷ ignored | runs that differ | Forgetful ÷ ignored |\n|---|---|---|---|---|"
+    )
     for name, problem in STATIONARY.items():
         budget = 1e4 * float(problem.mean_costs.mean())
-        lost = simulate(problem, {"ignored": IGNORED, "noticed": Thrifty()}, [budget], runs=runs).run_regret()[..., 0]
-        ratio, differ = lost[1].mean() / lost[0].mean(), float(np.mean(lost[0] != lost[1]))
-        print(f"| {name} | {lost[0].mean():.1f} | {ratio:.4f} | {differ:.2%} |")
+        players = {"ignored": IGNORED, "noticed": Thrifty(), "forgetful": Forgetful(budget)}
+        lost = simulate(problem, players, [budget], runs=runs).run_regret()[..., 0]
+        (ratio, faded), differ = lost[1:].mean(axis=1) / lost[0].mean(), float(np.mean(lost[0] != lost[1]))
+        print(f"| {name} | {lost[0].mean():.1f} | {ratio:.4f} | {differ:.2%} | {faded:.2f} |")
         sys.stdout.flush()
 
 

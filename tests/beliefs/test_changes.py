@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from outlay.beliefs import HullMoments, SequentialMoments, changes
+from outlay.beliefs.fading import FadingMoments
 from outlay.formulas.argmax import best_of_opened
 from outlay.formulas.lazy_leader import LeaderBounds, forget_leader_bounds, lazy_best_of_opened
 from outlay.policies import Thrifty
@@ -141,3 +142,39 @@ def test_lazy_choices_are_those_of_a_look_at_every_arm(seed: int) -> None:
         memory.observe(arm, rng.lognormal(0.0, 0.3), float(rng.random() < level))
         pulls[arm] += 1
     assert memory.past.forgotten.sum() > 0
+
+
+def test_what_fades_against_every_sample_and_its_weight() -> None:
+    """Weights are products of e^(−x/W), with W from the mean cost at the time; after a change the new samples count 1."""
+    rng = np.random.default_rng(5)
+    memory, samples, weights = FadingMoments.empty(3, 50.0), [[], [], []], [[], [], []]  # type: ignore[var-annotated]
+    paid: list[float] = []
+    for n in range(700):
+        arm = int(rng.integers(2)) if n < 650 else 2
+        cost, reward = drawn("reward" if arm else "neither", n, rng)
+        cost *= 0.0 if n % 9 == 0 else 1.0
+        before = memory.forgotten(arm)
+        memory.observe(arm, cost, reward)
+        paid.append(cost)
+        left = math.exp(-cost / (16.0 * math.sqrt(50.0 * np.mean(paid)))) if cost > 0 else 1.0
+        weights = [[weight * left for weight in each] for each in weights]
+        samples[arm].append((cost, reward))
+        weights[arm].append(1.0)
+        if memory.forgotten(arm) > before:
+            samples[arm] = samples[arm][memory.forgotten(arm) - before :]
+            weights[arm] = [1.0] * len(samples[arm])
+        for k in (0, 1):
+            if samples[k]:
+                belief, mine, weight = memory.belief(k), np.array(samples[k]), np.array(weights[k])
+                mean = weight @ mine / weight.sum()
+                squares = weight @ (mine - mean) ** 2 / weight.sum()
+                cov = weight @ np.prod(mine - mean, axis=1) / weight.sum()
+                expected = weight.sum(), *mean, *squares, cov
+                assert belief[1:] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert memory.forgotten(1) > 0
+    assert memory.lead(0).spent == pytest.approx(sum(paid))
+    assert memory.lead(0).usual_price == pytest.approx(np.mean([memory.belief(k).mean_cost for k in range(3)]))
+    wider = memory.with_new_arm()
+    wider.insert_at_random(rng)
+    assert (wider.unopened(), wider.belief(3).pulls, wider.belief(1)) == (3, 0.0, memory.belief(1))
+    assert memory.full() is False

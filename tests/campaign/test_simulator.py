@@ -68,6 +68,7 @@ CANDIDATES = [
     policies.Thrifty(slope=1.0, horizon="unknown"),
     policies.Wary(),
     policies.Ration(),
+    policies.Forgetful(60.0),
     b.PDBwKRequests(),
     b.SWUCB(60),
     b.GLRKLUCB(),

@@ -43,6 +43,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},
     "IUCB": {"alpha": 1.0, **BOUNDS},
+    "Forgetful": {"changes_every": 400.0, "slope": 0.5, "budget": 50.0},
     "SWUCB": {"window": 30, "xi": 1.5, "reward_bound": 3.0},
     "DiscountedThompson": {"discount": 0.5, "reward_bound": 3.0},
     "CUSUMUCB": {"first": 5, "drift": 0.25, "threshold": 3.0, "explore": 0.5, "xi": 0.75, "reward_bound": 3.0},
@@ -289,7 +290,7 @@ def test_constants_of_a_class_are_no_parameters() -> None:
 def test_a_budget_is_asked_for_by_name() -> None:
     asking = {name for name in policies.BY_NAME if wants_budget(made(name))}
     two = {"Ration", "LPGreedy", "LPEpsilonFirst", "LPUCB", "LPThompson", "PDBwKRequests"}
-    assert asking == {"EpsilonFirst", "KUBE", "PDBwK"} | two
+    assert asking == {"EpsilonFirst", "Forgetful", "KUBE", "PDBwK"} | two
     for name in asking:
         told = made(name)._replace(budget=9).arguments()
         assert {key: plain(value) for key, value in told.items()} == {**GIVEN[name], "budget": 9.0}

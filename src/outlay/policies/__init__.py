@@ -9,6 +9,7 @@ from typing import Any
 
 from outlay.formulas.argmax import Now, best_by_excess, best_by_sample, best_by_score
 from outlay.policies import baselines
+from outlay.policies.forgetful import Forgetful
 from outlay.policies.inversion import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
 from outlay.policies.kl_rate import Frugal, KLRate
 from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
@@ -22,7 +23,19 @@ BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
-        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate, Frugal, Thrifty, Wary, Ration),
+        *(
+            FiellerKnown,
+            Fieller,
+            BernsteinRate,
+            MedianRate,
+            CatoniRate,
+            KLRate,
+            Frugal,
+            Thrifty,
+            Wary,
+            Ration,
+            Forgetful,
+        ),
     )
 }
 
@@ -52,6 +65,7 @@ __all__ = [
     "Fieller",
     "FiellerKnown",
     "Fixed",
+    "Forgetful",
     "Frugal",
     "KLRate",
     "MedianRate",

@@ -1,0 +1,161 @@
+"""Moments that fade with every unit of money spent, so that an arm that was given up is tried again some day.
+
+The methods below `empty` run in the interpreter and compiled, bit for bit alike; so does everything they call.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outlay.beliefs.changes import copy_row
+from outlay.beliefs.moments import (
+    FIRST_COST,
+    FIRST_REWARD,
+    MEAN_COST,
+    MEAN_REWARD,
+    PULLS,
+    SQUARES_COST,
+    SQUARES_CROSS,
+    SQUARES_REWARD,
+    empty_rows,
+)
+from outlay.beliefs.pooled import Lead, lead_of
+from outlay.beliefs.sequential import SequentialMoments
+from outlay.checks import Vector
+
+LASTING = 16.0  # times the root of the time between changes: how much is spent until samples count e times less
+
+
+class FadedBelief(NamedTuple):
+    """A `Belief` in which samples count for less the more was spent since, so that `pulls` is no whole number."""
+
+    arm: int
+    pulls: float
+    mean_cost: float
+    mean_reward: float
+    var_cost: float
+    var_reward: float
+    cov: float
+
+
+class FadingMoments(NamedTuple):
+    """`SequentialMoments` beside the same sums of each arm, faded by e^(−x/W) with every cost x of whatever arm.
+
+    W is 16·√(L·X̄) with L the money between two changes of an arm and X̄ the mean cost of all pulls. Where the moments
+    that do not fade show that an arm has changed, what they remember since is what counts, as if it had just come.
+
+    >>> memory = FadingMoments.empty(2, changes_every=100.0)  # W = 160
+    >>> memory.observe(0, cost=1.0, reward=1.0)
+    >>> for _ in range(160):
+    ...     memory.observe(1, cost=1.0, reward=0.0)
+    >>> round(memory.belief(0).pulls, 6), memory.belief(0).mean_reward, memory.pulls.tolist()
+    (0.367879, 1.0, [1, 160])
+    """
+
+    moments: SequentialMoments
+    faded: Vector  # a row of sums per arm, and that of all pulls together, which does not fade
+    pulls: NDArray[np.int64]  # [arm]: that were made
+    changes_every: Vector  # [1]: L
+
+    @staticmethod
+    def empty(arms: int, changes_every: float) -> "FadingMoments":
+        """Make the memory before the first pull."""
+        moments = SequentialMoments.empty(arms, watched=True)
+        return FadingMoments(moments, empty_rows(arms + 1), np.zeros(arms, np.int64), np.array([changes_every]))
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Draw the order of the arms that are not open."""
+        self.moments.shuffle(rng)
+
+    def observe(self, arm: int, cost: float, reward: float) -> None:
+        """Let everything fade and take in one sample of `arm`."""
+        moments, faded = self.moments, self.faded
+        everything, before = len(faded) - 1, moments.past.forgotten[arm]
+        moments.observe(arm, cost, reward)
+        self.pulls[arm] += 1
+        copy_row(moments.stats[everything], faded[everything])
+        mean = float(moments.stats[everything, FIRST_COST]) + float(moments.stats[everything, MEAN_COST])
+        if cost > 0.0 and mean > 0.0:
+            left = math.exp(-cost / (LASTING * math.sqrt(self.changes_every[0] * mean)))
+            for k in range(everything):
+                fade(faded[k], left)
+        take_in_faded(faded[arm], cost, reward)
+        if moments.past.forgotten[arm] != before:
+            copy_row(moments.stats[arm], faded[arm])
+
+    def belief(self, arm: int) -> FadedBelief:
+        """What is left of what was known of `arm`."""
+        row = self.faded[arm]
+        pulls = float(row[PULLS])
+        if not pulls > 0.0:
+            return FadedBelief(arm, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return FadedBelief(
+            arm,
+            pulls,
+            float(row[FIRST_COST]) + float(row[MEAN_COST]),
+            float(row[FIRST_REWARD]) + float(row[MEAN_REWARD]),
+            float(row[SQUARES_COST]) / pulls,
+            float(row[SQUARES_REWARD]) / pulls,
+            float(row[SQUARES_CROSS]) / pulls,
+        )
+
+    def lead(self, leader: int) -> Lead:
+        """What the others are compared with when this arm leads."""
+        costs, rewards = 0.0, 0.0
+        for arm in range(len(self.pulls)):
+            if self.pulls[arm] > 0:
+                belief = self.belief(arm)
+                costs += belief.mean_cost
+                rewards += belief.mean_reward
+        return lead_of(self.faded, self.moments.extremes, leader, float(self.moments.opened()), costs, rewards)
+
+    def opened(self) -> int:
+        """How many arms are open."""
+        return int(self.moments.opened())
+
+    def unopened(self) -> int:
+        """The arm to open next, or the number of arms if all are open."""
+        return int(self.moments.unopened())
+
+    def forgotten(self, arm: int) -> int:
+        """How many of the arm's first samples were forgotten, since it has changed."""
+        return int(self.moments.past.forgotten[arm])
+
+    def full(self) -> bool:
+        """Never: moments take the same room whatever the number of pulls."""
+        return False
+
+    def with_new_arm(self) -> "FadingMoments":
+        """The same with one more arm, at the end of the order; `insert_at_random` gives it a random place."""
+        faded = np.insert(self.faded, len(self.pulls), 0.0, axis=0)
+        return FadingMoments(self.moments.with_new_arm(), faded, np.append(self.pulls, 0), self.changes_every.copy())
+
+    def insert_at_random(self, rng: np.random.Generator) -> None:
+        """Give the arm that was added last a random place among those that are not open."""
+        self.moments.insert_at_random(rng)
+
+
+def fade(row: Vector, left: float) -> None:
+    """Let the samples of a row count for less; their mean stays."""
+    row[PULLS] = max(1e-9, row[PULLS] * left) if row[PULLS] > 0.0 else 0.0
+    row[SQUARES_COST] *= left
+    row[SQUARES_REWARD] *= left
+    row[SQUARES_CROSS] *= left
+
+
+def take_in_faded(row: Vector, cost: float, reward: float) -> None:
+    """Take one sample into a row of sums that fade (`moments.take_in`)."""
+    if row[PULLS] == 0.0:
+        row[FIRST_COST], row[FIRST_REWARD] = cost, reward
+    pulls = row[PULLS] + 1.0
+    step_cost = cost - row[FIRST_COST] - row[MEAN_COST]
+    step_reward = reward - row[FIRST_REWARD] - row[MEAN_REWARD]
+    weight, rest = 1.0 / pulls, row[PULLS] / pulls
+    row[PULLS] = pulls
+    row[MEAN_COST] += step_cost * weight
+    row[MEAN_REWARD] += step_reward * weight
+    row[SQUARES_COST] += step_cost * step_cost * rest
+    row[SQUARES_REWARD] += step_reward * step_reward * rest
+    row[SQUARES_CROSS] += step_cost * step_reward * rest
