@@ -150,11 +150,12 @@ def changing(runs: int) -> None:
 def stationary(runs: int) -> None:
     """What noticing, and forgetting with L = the budget, cost where nothing changes, at 10 000 mean costs."""
     print(
-        "| problem | changes ignored | noticed ÷ ignored | runs that differ | Forgetful ÷ ignored |\n|---|---|---|---|---|"
+    print("| problem | changes ignored | noticed ÷ ignored | runs that differ | Forgetful ÷ ignored |")
+    print("|---|---|---|---|---|")
     )
     for name, problem in STATIONARY.items():
         budget = 1e4 * float(problem.mean_costs.mean())
-        players = {"ignored": IGNORED, "noticed": Thrifty(), "forgetful": Forgetful(budget)}
+        players: dict[str, Any] = {"ignored": IGNORED, "noticed": Thrifty(), "forgetful": Forgetful(budget)}
         lost = simulate(problem, players, [budget], runs=runs).run_regret()[..., 0]
         (ratio, faded), differ = lost[1:].mean(axis=1) / lost[0].mean(), float(np.mean(lost[0] != lost[1]))
         print(f"| {name} | {lost[0].mean():.1f} | {ratio:.4f} | {differ:.2%} | {faded:.2f} |")

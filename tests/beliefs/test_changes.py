@@ -145,7 +145,7 @@ def test_lazy_choices_are_those_of_a_look_at_every_arm(seed: int) -> None:
 
 
 def test_what_fades_against_every_sample_and_its_weight() -> None:
-    """Weights are products of e^(−x/W), with W from the mean cost at the time; after a change the new samples count 1."""
+    """Weights are products of e^(−x/W), W by the mean cost at the time; after a change the new samples count 1."""
     rng = np.random.default_rng(5)
     memory, samples, weights = FadingMoments.empty(3, 50.0), [[], [], []], [[], [], []]  # type: ignore[var-annotated]
     paid: list[float] = []
