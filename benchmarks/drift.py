@@ -149,10 +149,8 @@ def changing(runs: int) -> None:
 
 def stationary(runs: int) -> None:
     """What noticing, and forgetting with L = the budget, cost where nothing changes, at 10 000 mean costs."""
-    print(
     print("| problem | changes ignored | noticed ÷ ignored | runs that differ | Forgetful ÷ ignored |")
     print("|---|---|---|---|---|")
-    )
     for name, problem in STATIONARY.items():
         budget = 1e4 * float(problem.mean_costs.mean())
         players: dict[str, Any] = {"ignored": IGNORED, "noticed": Thrifty(), "forgetful": Forgetful(budget)}
