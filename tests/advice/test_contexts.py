@@ -14,7 +14,7 @@ from outlay.advice.contexts import (
     APART,
     FIRST,
     PARTS,
-    Model,
+    ArmModel,
     fitted_chances,
     gain_of,
     held_out,
@@ -95,7 +95,7 @@ def test_ridge_is_the_best_of_its_penalties() -> None:
 def test_the_rule_without_contexts_is_the_best_mix(each: float) -> None:
     """With constant means, a rule spends and earns what the fluid optimum does; above the dearest arm, no more."""
     means = np.array([[1.0, 0.6], [2.0, 0.7], [4.0, 0.9]])
-    blind = Model(np.zeros(1), means, np.zeros((1, 3, 2)), means, means)
+    blind = ArmModel(np.zeros(1), means, np.zeros((1, 3, 2)), means, means)
     cost, reward = rule_of(blind, np.zeros((1, 1)), each).chances(np.zeros((1, 1)))[0] @ means
     best = fluid_at(means[:, 0].copy(), means[:, 1].copy(), each)
     assert (cost, reward) == pytest.approx((min(each, 4.0), best.value))
@@ -106,7 +106,7 @@ def test_the_rule_with_contexts_beats_every_other_by_its_means(each: float | Non
     """All rules that name one of two arms for each of four requests, one by one."""
     rng = np.random.default_rng(4)
     means = np.stack([np.array([1.0, 3.0]) * rng.uniform(0.5, 1.5, (4, 2)), rng.random((4, 2))], axis=-1)
-    model = Model(np.zeros(4), np.zeros((2, 2)), means, np.full((2, 2), -9.0), np.full((2, 2), 9.0))
+    model = ArmModel(np.zeros(4), np.zeros((2, 2)), means, np.full((2, 2), -9.0), np.full((2, 2), 9.0))
     chances = rule_of(model, np.eye(4), each).chances(np.eye(4))
     cost, reward = np.einsum("ik,iko->o", chances, means) / 4.0
     for number in range(16):

@@ -58,7 +58,7 @@ class Requests(NamedTuple):
         return bool(self.used.all())
 
 
-class Estimate(NamedTuple):
+class GainEstimate(NamedTuple):
     """A number with its interval."""
 
     value: float
@@ -69,7 +69,7 @@ class Estimate(NamedTuple):
 class RuleWorth(NamedTuple):
     """A rule on requests that it was not learnt from."""
 
-    value: Estimate  # reward per unit of money; with a number of requests, reward per request
+    value: GainEstimate  # reward per unit of money; with a number of requests, reward per request
     cost: float  # of a request
     shares: list[tuple[str, float]]  # of the requests that each arm serves, the largest first
 
@@ -86,8 +86,8 @@ class Contexts(NamedTuple):
     each: float | None  # money for a request; None where only the rate counts
     without: RuleWorth
     using: RuleWorth
-    gain: Estimate | None  # in the unit of the values; None where the rules hardly differ
-    share: Estimate | None  # the gain as a share of the value without; None also where that may be 0
+    gain: GainEstimate | None  # in the unit of the values; None where the rules hardly differ
+    share: GainEstimate | None  # the gain as a share of the value without; None also where that may be 0
     confidence: float
 
 
@@ -200,7 +200,7 @@ class KeptRows:
         return f"{said}; it has {count} different ones, such as {cut(next(iter(self._texts[name])), 40)!r}, {why}"
 
 
-class Model(NamedTuple):
+class ArmModel(NamedTuple):
     """Mean cost and reward of each arm as linear functions of the features, within what the arm has shown."""
 
     centre: Floats  # [column]
@@ -218,7 +218,7 @@ class Model(NamedTuple):
 class Rule(NamedTuple):
     """Names the arm with the largest reward − price · cost by its model, at one of two prices of money."""
 
-    model: Model
+    model: ArmModel
     low: float  # the price at which it spends more than there is
     high: float  # the price at which it spends no more
     share: float  # of the requests that are served at the low price
@@ -323,7 +323,9 @@ def held_out(requests: Requests, each: float | None, seed: int = 0) -> Held:
     return Held(rows, folds, rules, np.hstack(chosen), np.hstack(values), np.concatenate(weights))
 
 
-def gain_of(held: Held, each: float | None, confidence: float) -> tuple[Estimate, Estimate, Estimate, Estimate]:
+def gain_of(
+    held: Held, each: float | None, confidence: float
+) -> tuple[GainEstimate, GainEstimate, GainEstimate, GainEstimate]:
     """What a request brings without contexts and with them at the same cost, the gain, and the gain as a share.
 
     Without `each`, what a unit of money brings: the ratio of mean reward and mean cost. With it, the mean reward at
@@ -347,15 +349,15 @@ def gain_of(held: Held, each: float | None, confidence: float) -> tuple[Estimate
         parts.append(own - (np.bincount(held.folds, own) / np.bincount(held.folds))[held.folds])
     blind, seeing = map(float, worths)
 
-    def estimate(value: float, influence: Floats) -> Estimate:
+    def estimate(value: float, influence: Floats) -> GainEstimate:
         """Student's interval; its degrees of freedom are those of the variance, few where few rows make it."""
         square = float(influence @ influence)
         if square == 0.0:
-            return Estimate(value, value, value)
+            return GainEstimate(value, value, value)
         peaked = float((influence**4).sum()) * count / square**2  # 3 for Gaussian influences
         degrees = min(count - folds, 2.0 * count / (peaked - 1.0)) if peaked > 1.0 else count - folds
         half = float(stdtrit(degrees, 0.5 + confidence / 2.0)) * math.sqrt(square / (count - folds) / count)
-        return Estimate(value, value - half, value + half)
+        return GainEstimate(value, value - half, value + half)
 
     return (
         estimate(blind, parts[0]),
@@ -390,7 +392,7 @@ def weights_of(requests: Requests, others: Requests) -> Floats:
     return np.asarray(requests.used / np.maximum(shares, RARE))
 
 
-def model_of(requests: Requests) -> Model:
+def model_of(requests: Requests) -> ArmModel:
     """Ridge regressions: slopes that all arms share, in each arm's own scale, then what each arm adds to them."""
     columns, arms = requests.features.shape[1], requests.used.shape[1]
     centre = requests.features.mean(axis=0)
@@ -412,7 +414,7 @@ def model_of(requests: Requests) -> Model:
         for arm, ((mine, seen), (middle, mean, scale)) in enumerate(zip(rows, levels, strict=True)):
             slopes[:, arm, of] = scale * (common + ridge(mine, seen - mine @ common))
             means[arm, of] = mean - middle @ slopes[:, arm, of]
-    return Model(centre, means, slopes, low, high)
+    return ArmModel(centre, means, slopes, low, high)
 
 
 def ridge(features: Floats, outcomes: Floats) -> Floats:
@@ -460,7 +462,7 @@ def fitted_chances(requests: Requests) -> Callable[[Floats], Floats]:
     return lambda fresh: softmax(found[0] + (fresh - centre) @ found[1:], axis=1)[:, :kept]
 
 
-def rule_of(model: Model, features: Floats, each: float | None) -> Rule:
+def rule_of(model: ArmModel, features: Floats, each: float | None) -> Rule:
     """The best rule by a model for requests like these.
 
     With `each` money for a request, it spends just that on average: the price of money is where it would spend more
