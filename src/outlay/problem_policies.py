@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -184,12 +184,17 @@ def _largest(problem: Problem, side: str, squares: Vector | float = 0.0) -> floa
     return float((_moments(problem)[side] + squares).max())
 
 
-# What a parameter of a rival asks for.
+def _changes_every(problem: Problem) -> NoReturn:  # noqa: ARG001 (none knows)
+    raise NotCovered("to be told how much is spent between two changes of an arm")
+
+
+# What a parameter of a policy asks for.
 _TOLD: dict[str, Callable[[Problem], Any]] = {
     "cost_bound": lambda problem: _positive_bounds(problem)["cost_bound"],
     "reward_bound": lambda problem: _positive_bounds(problem)["reward_bound"],
     "min_cost": lambda problem: float(problem.mean_costs.min()),
     "costs": lambda problem: problem.mean_costs,
+    "changes_every": _changes_every,
     "var_cost": lambda problem: _largest(problem, "var_cost"),
     "var_reward": lambda problem: _largest(problem, "var_reward"),
     "cost_moment": lambda problem: _largest(problem, "var_cost", problem.mean_costs**2),

@@ -1,14 +1,18 @@
 """Problems that change: the engine against plain Python, piece by piece, and what is refused."""
 
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import outlay
 from outlay import Problem, policies, simulate
 from outlay.arms import Constant, Gaussian
+from outlay.cli import commands
 from outlay.engine.choose_arm import ChoiceCache, decide, forget
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.policies.protocol import memory_of, with_limits
@@ -142,3 +146,38 @@ def test_what_is_refused() -> None:
     ]:
         with pytest.raises(BadFile, match=f"^{words}"):
             Problem.from_toml(broken)
+
+
+def test_an_experiment_on_a_file_of_a_problem_that_changes(tmp_path: Path) -> None:
+    CHANGING.save(tmp_path / "changing.toml")
+    text = """
+        format = 1
+        [experiment]
+        problem = "changing.toml"
+        budgets = [60, 200]
+        runs = 3
+        [[policies]]
+        name = "RoundRobin"
+        [[policies]]
+        name = "Thrifty"
+    """
+    (tmp_path / "experiment.toml").write_text(text)
+    run = partial(CliRunner().invoke, commands)
+    for _ in range(2):  # the second reads what the first has kept
+        done = run(["compare", str(tmp_path / "experiment.toml"), "--out", str(tmp_path / "out")])
+        assert done.exit_code == 0, done.output
+        assert "RoundRobin" in done.output
+    for more, words in [
+        ('[[policies]]\nname = "Forgetful"', "needs to be told how much is spent between two changes of an arm"),
+        ('[[policies]]\nname = "UCBM1"', "UCBM1 needs arms that stay what they are"),
+        ('[[sweep]]\nover = "arms.reward"\nvalues = [1]', "a sweep over arms is about arms that stay what they are"),
+        ('[[sweep]]\nover = "K"\nvalues = [3]', "a sweep over K is about arms that stay what they are"),
+    ]:
+        (tmp_path / "wrong.toml").write_text(f"{text}\n{more}")
+        done = run(["compare", str(tmp_path / "wrong.toml"), "--out", str(tmp_path / "no")])
+        assert done.exit_code == 1
+        assert words in done.output
+    told = f'{text}\n[[policies]]\nname = "Forgetful"\nchanges_every = 90'
+    (tmp_path / "told.toml").write_text(told)
+    done = run(["compare", str(tmp_path / "told.toml"), "--out", str(tmp_path / "out"), "--dry-run"])
+    assert done.exit_code == 0, done.output

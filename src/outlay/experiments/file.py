@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from outlay import policies
 from outlay.arms import Empirical, LawMoments, Problem, catalogue
 from outlay.arms.catalogue import find
+from outlay.arms.problem import checked_problem
 from outlay.checks import checked_path, line, reading, real, whole, word
 from outlay.engine.limits import MODES, Mode, checked_limits
 from outlay.engine.task import BACKENDS, Backend
@@ -341,6 +342,7 @@ def moved(setup: Experiment, target: str, value: Value) -> Experiment:
 
 def _of_size(problem: Problem, value: object) -> Problem:
     """As many arms as asked for: the best one, then the others in their order, again and again."""
+    checked_problem("a sweep over K", problem, free=True)
     count = whole("a sweep over K", "values", value, at_least=1)
     others = [k for k in range(len(problem)) if k != problem.best]
     if not others and count > 1:
@@ -353,6 +355,7 @@ def _of_size(problem: Problem, value: object) -> Problem:
 
 
 def _with_arms(problem: Problem, path: str, value: Value) -> Problem:
+    checked_problem("a sweep over arms", problem, free=True)
     chosen, field = _split(path, problem.names)
     if field == "gap":
         # Mean rewards move so that rates are this far below the best one, which stays.

@@ -173,6 +173,7 @@ BUILT_IN = {
     "KLRate": policies.KLRate(),
     "Thrifty": policies.Thrifty(horizon="unknown"),
     "Thrifty, told": policies.Thrifty(budget=500.0),
+    "Forgetful": policies.Forgetful(500.0),
     "Fixed": policies.Fixed(1),
     "RoundRobin": policies.RoundRobin(),
 }
