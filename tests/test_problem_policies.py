@@ -16,7 +16,7 @@ from outlay.arms import (
     catalogue,
 )
 from outlay.errors import NotCovered
-from outlay.policies import BY_NAME
+from outlay.policies import BY_NAME, Forgetful
 
 
 def test_paper_policies_know_what_they_may():
@@ -65,8 +65,10 @@ def test_ucb_b1_is_for_light_tails_and_says_so(arms, light):
 
 
 def test_every_policy_can_be_named():
-    chosen = problem_policies.named_policies(catalogue.load("bounded"), BY_NAME)
-    assert {name: type(policy) for name, policy in chosen.items()} == BY_NAME
+    chosen = problem_policies.named_policies(catalogue.load("bounded"), BY_NAME.keys() - {"Forgetful"})
+    assert {name: type(policy) for name, policy in chosen.items()} | {"Forgetful": Forgetful} == BY_NAME
+    with pytest.raises(NotCovered, match="Forgetful needs to be told how much is spent between two changes of an arm"):
+        problem_policies.named_policies(catalogue.load("bounded"), ["Forgetful"])
     assert chosen["Fixed"].arm == catalogue.load("bounded").best
     correlated = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5)])
     assert list(problem_policies.named_policies(correlated, ["ucb_m1", "UCBM1"])) == ["UCBM1"]

@@ -16,6 +16,7 @@ from outlay.campaign.ledger.replay import Replay
 from outlay.campaign.ledger.state import State
 from outlay.campaign.records import Pull, Receipt, status_of
 from outlay.campaign.stores.base import run
+from outlay.engine.bulk_random import arrays_in
 from outlay.errors import (
     BadParameter,
     CampaignConflict,
@@ -266,7 +267,7 @@ def everything(state: State) -> dict[str, Any]:
     held, learner = vars(state).copy(), vars(state.learner).copy()
     memory, _ = learner["memory"], learner.pop("_chooser")
     learner["memory"] = [
-        field.tobytes() for field in (memory.without_cache() if has(memory, "without_cache") else memory)
+        field.tobytes() for field in arrays_in(memory.without_cache() if has(memory, "without_cache") else memory)
     ]
     learner |= {name: learner[name].tobytes() for name in ("pulls", "totals")}
     return held | {"learner": learner}

@@ -23,19 +23,8 @@ BUILT_IN: dict[str, type[Any]] = {
     policy.__name__: policy
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
-        *(
-            FiellerKnown,
-            Fieller,
-            BernsteinRate,
-            MedianRate,
-            CatoniRate,
-            KLRate,
-            Frugal,
-            Thrifty,
-            Wary,
-            Ration,
-            Forgetful,
-        ),
+        *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate),
+        *(Frugal, Thrifty, Wary, Ration, Forgetful),
     )
 }
 
