@@ -98,7 +98,7 @@ def free(rng: np.random.Generator) -> tuple[Problem, float]:
 
 
 def skewed(rng: np.random.Generator) -> tuple[Problem, float]:
-    """Three to six lognormal arms, prices 0.3 to 3, rates 0.4 to 1; deviations of rewards one to four times the mean."""
+    """Three to six lognormal arms, prices 0.3 to 3, rates 0.4 to 1; deviations of rewards 1 to 4 times the mean."""
     arms = int(rng.integers(3, 7))
     prices, rates = np.exp(rng.uniform(-1.2, 1.2, arms)), rng.uniform(0.4, 1.0, arms)
     reward_sds = rng.uniform(1.0, 4.0, arms)
