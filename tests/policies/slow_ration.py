@@ -176,9 +176,12 @@ class Market:
         return sum(rate * value for rate, value in ((self.money, money), (self.request, requests)) if rate > 0)
 
     def _price(self, arm: int) -> float:
-        mean = self.due(self.point[arm][0], 1) if self.money > 0 else self.request
+        mean = self._mean(arm)
         largest = max(map(abs, self.costs)) or 1.0
         return mean if mean > 0 else largest / math.sqrt(len(self.arms[arm]))
+
+    def _mean(self, arm: int) -> float:
+        return self.due(self.point[arm][0], 1) if self.money > 0 else self.request
 
     def spend(self, arm: int) -> float:
         return len(self.arms[arm]) * self.price[arm]
@@ -205,19 +208,23 @@ class Market:
         slope = self.told.slope + 0.04 * x + self.scarce * x**2 / 80
         g = ahead * min(slope, max(1.0, 2 * self.scarce * self.told.slope))
         m = self.rate * p - mean_reward(pairs)
-        if m <= 0:
+        dues = [x for x, _ in pairs]
+        mean, spread = self._mean(arm), 0.0 if self.told.costs is not None else float(np.var(dues))
+        if m <= 0 or (mean**2 <= spread / T and mean_reward(pairs) > 0):
             return -g
         everything = Standing(list(self.arms.values()), [], 0)
         place = list(self.arms).index(arm)
         worth = self.request * self.rate
         M = max(r for _, r in everything.everything()) - worth
         M += self.rate * max(0.0, -min(self.costs)) if self.rate >= 0 else -self.rate * max(0.0, max(self.costs))
-        M = max(0.0, M)
+        relative = p / self.lead_price
+        M, cheaper = max(0.0, M) * min(1.0, relative), min(1.0, relative)
         own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
         if self.told.costs is not None:
             own = float(np.var([r for _, r in pairs]))
-        unseen = M or max(0.0, self.rate * self.lead_price)
-        v = own + (2 * usual_spread(everything, place, self.rate) + unpaid(everything, place) * unseen**2) / T
+        unseen = M or max(0.0, self.rate * self.lead_price) * cheaper
+        spread = usual_spread(everything, place, self.rate, relative)
+        v = own + (2 * spread + unpaid(everything, place, cheaper) * unseen**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
         D = max(0.0, closed(m, v, M)) if M > 0 else 0.0  # by rounding it may be below 0

@@ -178,9 +178,10 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
 
     `rest` is what is left to spend, at most.
 
-    Against an arm that has paid and never cost anything there is none: its price stands in for one, so that its spend
-    grows and it is not pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look
-    Gaussian: that is how a good arm looks which has not had its large ones yet.
+    Against an arm that has paid and whose mean cost is not told from 0, by its own standard error, there is none. For
+    costs ≥ 0 that is one that never cost anything: its price stands in for one, so that its spend grows and it is not
+    pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look Gaussian: that is how a
+    good arm looks which has not had its large ones yet.
     """
     pulls = belief.pulls
     ratio = min(high.spend, rest) / (pulls * due.price)
@@ -191,18 +192,19 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
         return math.inf
     enough = of.slope * math.log(ratio)
     shortfall = low.rate * due.price - belief.mean_reward
-    pays_for_nothing = due.mean == 0.0 and belief.var_cost == 0.0 and belief.mean_reward > 0.0
-    if not shortfall > 0.0 or pays_for_nothing:
+    without_price = pulls * (due.mean * due.mean) <= due.money * due.money * belief.var_cost
+    if not shortfall > 0.0 or (without_price and belief.mean_reward > 0.0):
         return -enough
     one = are_one(low, high)
-    bound = largest_seen(-math.inf, low, high)
+    relative = due.price / low.price
+    bound = largest_seen(-math.inf, low, high) * min(1.0, relative)
     if not bound > 0.0 and not one:
         return -math.inf  # it may be positive for some of the leads: nothing is certain
     price, most_price = low.rate * due.money, high.rate * due.money  # of money, in rewards
     own = own_spread(belief, price, most_price)
     least_own = own if one else least_own_spread(belief, price, most_price)
-    unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
-    variance = own + prior_spread(belief, low, high, unseen) / pulls
+    unseen = bound if bound > 0.0 else max(0.0, low.rate * min(low.price, due.price))  # what the leader pays on average
+    variance = own + prior_spread(belief, low, high, unseen, relative) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
     if not (bound > 0.0 and least_own < of.steady * high.spread):
         evidence = max(evidence, gaussian_evidence(shortfall, variance))
@@ -211,17 +213,20 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     least = variance
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
-        least = least_own + prior_spread(belief, high, low, least_bound) / pulls
+        relative = due.price / high.price
+        least = least_own + prior_spread(belief, high, low, least_bound * min(1.0, relative), relative) / pulls
     return shrunken_evidence(of, pulls * evidence, pulls * due.price * due.price, least, variance, low, high) - enough
 
 
-def prior_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, bound: float) -> float:
+def prior_spread(
+    belief: Belief | PooledBelief, low: Lead, high: Lead, bound: float, relative: float
+) -> float:  # fmt: skip
     """2s² + u·M²: what two samples more might add; the most of all leads between two, or with those swapped the least.
 
     s² is the usual variance in proportion to the size of the arm's rewards, and u is 1 for an arm that has paid nothing
-    so far, as in `Frugal`.
+    so far, as in `Frugal`; `relative` is the arm's price by the leader's, or 1 for all arms.
     """
-    return 2.0 * usual_spread(belief, low, high) + unpaid(belief, high) * bound * bound
+    return 2.0 * usual_spread(belief, low, high, relative) + unpaid(belief, high, relative) * bound * bound
 
 
 def log_horizon(horizon: float, low: Lead) -> float:
@@ -332,18 +337,23 @@ def least_own_spread(belief: Belief | PooledBelief, low: float, high: float) -> 
     return max(0.0, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
 
 
-def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead) -> float:
+def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, relative: float) -> float:
     """s²: the variance of R − rX over all pulls, in proportion to the size of the arm's rewards.
 
-    The size is the mean square of the arm's rewards and of one more that is like all others.
+    The size is the mean square of the arm's rewards and of one more that is like all others: like all others for its
+    price, if the arm is cheaper than the leader. If it is dearer, s² grows with the root of its price.
     """
-    own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    if not (own > 0.0 and low.size > 0.0):
-        return high.spread / (belief.pulls + 1)
-    return high.spread * (belief.pulls * (own / low.size) + 1.0) / (belief.pulls + 1)
+    own, cheaper = belief.mean_reward * belief.mean_reward + belief.var_reward, min(1.0, relative)
+    sizes = belief.pulls * (own / low.size) if own > 0.0 and low.size > 0.0 else 0.0
+    spread = high.spread * math.sqrt(max(1.0, relative))
+    return spread * (sizes + cheaper * cheaper) / (belief.pulls + 1)
 
 
-def unpaid(belief: Belief | PooledBelief, high: Lead) -> float:
-    """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more."""
-    own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    return max(0.0, 1.0 - 100.0 * (own / high.size)) if own > 0.0 and high.size > 0.0 else 1.0
+def unpaid(belief: Belief | PooledBelief, high: Lead, relative: float) -> float:
+    """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more.
+
+    What is usual is so for its price, if the arm is cheaper than the leader.
+    """
+    own, cheaper = belief.mean_reward * belief.mean_reward + belief.var_reward, min(1.0, relative)
+    usual = high.size * (cheaper * cheaper)
+    return max(0.0, 1.0 - 100.0 * (own / usual)) if own > 0.0 and usual > 0.0 else 1.0

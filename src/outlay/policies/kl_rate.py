@@ -98,7 +98,7 @@ class KLRate(Parameters):
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
         if not (bound > 0.0 and self.known_bound > 0.0):
-            usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high)) / (pulls + 4)))
+            usual = math.sqrt(pulls * ((pulls * variance + 4.0 * usual_spread(belief, low, high, 1.0)) / (pulls + 4)))
             bound = min(bound, usual) if bound > 0.0 else usual
         evidence = closed_evidence(shortfall, variance, bound)
         if evidence == math.inf:
@@ -184,7 +184,7 @@ class Frugal(Parameters):
         bound = largest_seen(self.known_bound, low, high)
         if not bound > 0.0 and not are_one(low, high):
             return -math.inf  # it may be positive for some of the leads: nothing is certain
-        variance = own_spread(belief, low.rate, high.rate) + prior_spread(belief, low, high, bound) / pulls
+        variance = own_spread(belief, low.rate, high.rate) + prior_spread(belief, low, high, bound, 1.0) / pulls
         evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
         if not (bound > 0.0 and self.known_bound > 0.0):
             evidence = max(evidence, gaussian_evidence(shortfall, variance))
