@@ -131,23 +131,23 @@ def mean_reward(pairs: Pairs) -> float:
     return math.fsum(r for _, r in pairs) / len(pairs)
 
 
-def unpaid(at: Standing, arm: int, cheaper: float = 1.0) -> float:
-    """1 for an arm that has paid nothing, falling to 0 at a hundredth of the usual squared reward, for its price."""
+def unpaid(at: Standing, arm: int, share: float = 1.0) -> float:
+    """1 for an arm that has paid nothing, falling to 0 at a hundredth of the usual squared reward, or this share."""
     mine = float(np.mean([reward**2 for _, reward in at.arms[arm]]))
-    usual = float(np.mean([(cheaper * reward) ** 2 for pairs in at.arms for _, reward in pairs]))
+    usual = float(np.mean([(share * reward) ** 2 for pairs in at.arms for _, reward in pairs]))
     return max(0.0, 1 - 100 * mine / usual) if mine > 0 else 1.0
 
 
 def usual_spread(at: Standing, arm: int, r: float, relative: float = 1.0) -> float:
     """The variance of R − rX over all pulls, times the usual size of the arm's squared rewards and of one like all.
 
-    That one is like all for the arm's price where it is cheaper than the leader; if it is dearer, all grows.
+    That one is ten times like all, for the arm's price, where it is much cheaper than the leader; dearer, all grows.
     """
     pulls = at.everything()
     usual = float(np.mean([reward**2 for _, reward in pulls])) or 1.0
-    sizes = [reward**2 / usual for _, reward in at.arms[arm]] + [min(1.0, relative) ** 2]
+    sizes = [reward**2 / usual for _, reward in at.arms[arm]] + [min(1.0, 10 * relative) ** 2]
     variance = np.var([reward - r * cost for cost, reward in pulls])
-    return float(variance * np.mean(sizes) * max(1.0, relative) ** 0.5)
+    return float(variance * np.mean(sizes) * max(1.0, relative) ** 0.25)
 
 
 def largest_seen(at: Standing, r: float, reward_bound: float | None) -> float:

@@ -218,13 +218,14 @@ class Market:
         M = max(r for _, r in everything.everything()) - worth
         M += self.rate * max(0.0, -min(self.costs)) if self.rate >= 0 else -self.rate * max(0.0, max(self.costs))
         relative = p / self.lead_price
-        M, cheaper = max(0.0, M) * min(1.0, relative), min(1.0, relative)
+        share = min(1.0, 10 * relative)
+        M = max(0.0, M) * share
         own, usual = (float(np.var([r - self.rate * x for x, r in some])) for some in (pairs, everything.everything()))
         if self.told.costs is not None:
             own = float(np.var([r for _, r in pairs]))
-        unseen = M or max(0.0, self.rate * self.lead_price) * cheaper
+        unseen = M or max(0.0, self.rate * self.lead_price)
         spread = usual_spread(everything, place, self.rate, relative)
-        v = own + (2 * spread + unpaid(everything, place, cheaper) * unseen**2) / T
+        v = own + (2 * spread + unpaid(everything, place, share) * unseen**2) / T
         if v == 0:
             return math.inf if T > 1 else -g
         D = max(0.0, closed(m, v, M)) if M > 0 else 0.0  # by rounding it may be below 0

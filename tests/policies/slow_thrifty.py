@@ -127,9 +127,9 @@ def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | N
     no_price = (math.fsum(costs) / T) ** 2 <= np.var(costs) / T
     if m <= 0 or (no_price and mean_reward(at.arms[arm]) > 0):
         return -g
-    M = max(0.0, largest_seen(at, r, None)) * min(1.0, dearer)
+    M = max(0.0, largest_seen(at, r, None)) * min(1.0, 10 * dearer)
     v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]]))
-    v += (2 * usual_spread(at, arm, r, dearer) + unpaid(at, arm, min(1.0, dearer)) * M**2) / T
+    v += (2 * usual_spread(at, arm, r, dearer) + unpaid(at, arm, min(1.0, 10 * dearer)) * M**2) / T
     if v == 0:
         return math.inf if T > 1 else -g
     D = max(0.5 * math.log(1 + m**2 / v), closed(m, v, M) if M > 0 else 0.0)

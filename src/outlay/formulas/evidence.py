@@ -24,6 +24,7 @@ RARE = 10.0  # arms among which one as good as the leader is looked for at first
 COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and each unit of the logarithm of them
 OPENING = 0.45  # the slope at which arms are opened where the budget is not known
 GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
+AMPLE = 10.0  # times what others pay and vary for their price: an arm is taken to do so much at most
 NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
 
 
@@ -197,13 +198,13 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
         return -enough
     one = are_one(low, high)
     relative = due.price / low.price
-    bound = largest_seen(-math.inf, low, high) * min(1.0, relative)
+    bound = largest_seen(-math.inf, low, high) * ample(relative)
     if not bound > 0.0 and not one:
         return -math.inf  # it may be positive for some of the leads: nothing is certain
     price, most_price = low.rate * due.money, high.rate * due.money  # of money, in rewards
     own = own_spread(belief, price, most_price)
     least_own = own if one else least_own_spread(belief, price, most_price)
-    unseen = bound if bound > 0.0 else max(0.0, low.rate * min(low.price, due.price))  # what the leader pays on average
+    unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
     variance = own + prior_spread(belief, low, high, unseen, relative) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
     if not (bound > 0.0 and least_own < of.steady * high.spread):
@@ -214,7 +215,7 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
         relative = due.price / high.price
-        least = least_own + prior_spread(belief, high, low, least_bound * min(1.0, relative), relative) / pulls
+        least = least_own + prior_spread(belief, high, low, least_bound * ample(relative), relative) / pulls
     return shrunken_evidence(of, pulls * evidence, pulls * due.price * due.price, least, variance, low, high) - enough
 
 
@@ -337,23 +338,28 @@ def least_own_spread(belief: Belief | PooledBelief, low: float, high: float) -> 
     return max(0.0, belief.var_reward - 2.0 * rate * belief.cov + rate * rate * belief.var_cost)
 
 
+def ample(relative: float) -> float:
+    """What share of the usual reward an arm is taken to pay at most, `relative` being its price by the leader's."""
+    return min(1.0, AMPLE * relative)
+
+
 def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, relative: float) -> float:
     """s²: the variance of R − rX over all pulls, in proportion to the size of the arm's rewards.
 
-    The size is the mean square of the arm's rewards and of one more that is like all others: like all others for its
-    price, if the arm is cheaper than the leader. If it is dearer, s² grows with the root of its price.
+    The size is the mean square of the arm's rewards and of one more that is like all others, or that is `ample` for an
+    arm much cheaper than the leader. If the arm is dearer, s² grows with the fourth root of its price.
     """
-    own, cheaper = belief.mean_reward * belief.mean_reward + belief.var_reward, min(1.0, relative)
+    own, share = belief.mean_reward * belief.mean_reward + belief.var_reward, ample(relative)
     sizes = belief.pulls * (own / low.size) if own > 0.0 and low.size > 0.0 else 0.0
-    spread = high.spread * math.sqrt(max(1.0, relative))
-    return spread * (sizes + cheaper * cheaper) / (belief.pulls + 1)
+    spread = high.spread * math.sqrt(math.sqrt(max(1.0, relative)))
+    return spread * (sizes + share * share) / (belief.pulls + 1)
 
 
 def unpaid(belief: Belief | PooledBelief, high: Lead, relative: float) -> float:
     """1 for an arm that has paid nothing so far, 0 for one whose mean square reward is 1 % of the usual or more.
 
-    What is usual is so for its price, if the arm is cheaper than the leader.
+    For an arm much cheaper than the leader the usual is what is `ample`.
     """
-    own, cheaper = belief.mean_reward * belief.mean_reward + belief.var_reward, min(1.0, relative)
-    usual = high.size * (cheaper * cheaper)
+    own, share = belief.mean_reward * belief.mean_reward + belief.var_reward, ample(relative)
+    usual = high.size * (share * share)
     return max(0.0, 1.0 - 100.0 * (own / usual)) if own > 0.0 and usual > 0.0 else 1.0
