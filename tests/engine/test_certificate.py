@@ -32,7 +32,8 @@ def first_difference(
         if lazy != arm:
             return -1 - n
         cost, reward = world.pull(arm, rng)
-        memory.observe(arm, scales[0] * cost + scales[2], scales[1] * reward + scales[3])
+        own = scales[4 + arm]
+        memory.observe(arm, own * (scales[0] * cost + scales[2]), own * (scales[1] * reward + scales[3]))
         pulls[arm] += 1
     return end
 
@@ -95,7 +96,10 @@ def thrifty(rng: np.random.Generator) -> Any:
 def test_choices_by_certificate_are_those_of_the_full_comparison(
     make: Callable[[np.random.Generator], Any], runs: int
 ) -> None:
-    """Random runs: 1 to 1000 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0."""
+    """Random runs: 1 to 1000 arms of all laws, scales from 1e-15 to 1e15, shifts that make costs or rewards ≤ 0.
+
+    In a third of them each arm has a scale of its own.
+    """
     play = compiled(make(np.random.default_rng(0)))
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -106,6 +110,7 @@ def test_choices_by_certificate_are_those_of_the_full_comparison(
         end, rest = int(spread(rng, 30, 3000)), int(spread(rng, 20, 1e5))
         scales = np.concatenate([10.0 ** rng.choice([-15, 0, 0, 0, 3, 15], 2), np.zeros(2)])
         scales[2:] = scales[:2] * rng.choice([0.0, 0.0, 0.0, -1.0, 1.0], 2)
+        scales = np.append(scales, 10.0 ** rng.uniform(-3.0, 3.0, arms) if seed % 3 == 0 else np.ones(arms))
         if getattr(policy, "budget", None):
             policy = policy._replace(budget=policy.budget * scales[0])
         n = play(rng, world, coerced(policy), memory, pulls, box, end, rest, scales)

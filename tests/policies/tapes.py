@@ -75,6 +75,11 @@ def free(rng: np.random.Generator, arm: int) -> tuple[float, float]:
     return (0.0, rng.exponential(), 0.0, -0.5)[arm], rng.random()
 
 
+def scales(rng: np.random.Generator, arm: int) -> tuple[float, float]:
+    scale, z, w = (1.0, 1e3, 1e-3, 1e6)[arm], *rng.normal(size=2)
+    return scale * (1 + 0.3 * z), scale * (1 - 0.1 * arm + 0.5 * w)
+
+
 TAPES = [gaussian, coins, lattice, refunds, losses, nothing, rarely, constants, heavy, on_a_line, free]
 EVERY_DAY = (gaussian, lattice, refunds, nothing, heavy, free)
 each_tape = pytest.mark.parametrize(  # the slow twins take a second for each

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from tests.beliefs.compiled import compiled
 from tests.policies import slow_thrifty as slow
-from tests.policies.tapes import Law, Run, Tape, compared, constants, each_tape, gaussian, nothing, scaled, taped
+from tests.policies.tapes import (
+    Law,
+    Run,
+    Tape,
+    compared,
+    constants,
+    each_tape,
+    gaussian,
+    nothing,
+    scaled,
+    scales,
+    taped,
+)
 from tests.policies.test_kl_rate import box, edge, edge_belief, edge_lead, extremes_of
 
 from outlay import Problem, simulate
@@ -50,6 +62,32 @@ def test_a_long_run_equals_the_slow_twin() -> None:
         policy = Thrifty(budget=budget)
         clear, of = compared(policy, gaussian, arms, 3, steps, twin(policy, 1e-9))
         assert clear == of > 10
+
+
+@pytest.mark.parametrize("policy", [Thrifty(budget=1e9), Wary(horizon="unknown")])
+def test_arms_of_different_scale_equal_the_slow_twin(policy: Any) -> None:
+    """Prices from 0.001 to a million."""
+    clear, of = compared(policy, scales, 4, 3, [*range(40), *range(40, 160, 8)], twin(policy, 1e-9))
+    assert clear > 0.9 * of
+
+
+def test_a_cheap_arm_is_not_pulled_on_and_on_and_a_dear_one_comes_back() -> None:
+    """Prices of 1 and 1000, the dear arm with twice the rate: most runs lose less than a fiftieth of the budget."""
+    problem, budget = Problem([Gaussian(1.0, 1.0, 0.3, 0.3), Gaussian(1000.0, 2000.0, 300.0, 600.0)]), 1e5
+    pulls = simulate(problem, Thrifty(), [budget], runs=20, progress=False).pulls[0, :, 0]
+    assert np.median(pulls @ (problem.mean_costs * problem.gaps)) < 0.02 * budget
+
+
+def test_nothing_speaks_against_an_arm_whose_costs_show_no_price() -> None:
+    """Nine pulls with a mean cost of 0.3: no price is told from 0 if they vary by 1, and one is if they vary by 0.8."""
+    policy = Thrifty()
+    memory = policy.memory(2)
+    memory.observe(1, 0.3, 0.01)
+    for _ in range(50):
+        memory.observe(0, 1.0, 1.0)
+    lead = memory.lead(0)
+    unclear, clear = (policy.excess(Belief(1, 9, 0.3, 0.01, var, 0.0, 0.0), lead, lead) for var in (1.0, 0.8))
+    assert unclear < clear - 0.1
 
 
 def edge_moments(rng: np.random.Generator) -> Belief:
