@@ -18,7 +18,10 @@ class Thrifty(Parameters):
       of the mean costs), an arm of which nothing is known has the evidence E₀ = ln(1 + m/10) against it: of many arms
       few are better than the best so far. That weighs p = 2E₀/(r̂ − r̄)², the arm's own samples weigh q = T·X̄²/v: with
       w = p/(p + q) and `Frugal`'s evidence D per pull, E = (√(w·E₀) + √((1 − w)·T·D))². For Gaussian rates and
-      outcomes that is the evidence of the posterior law. An arm that has paid and never cost anything has E = 0.
+      outcomes that is the evidence of the posterior law. An arm that has paid and whose mean cost is not told from 0
+      (T·X̄² ≤ Var(X), for costs ≥ 0 one that never cost anything) has E = 0.
+    - **Scale.** With φ = X̄/x_L, the arm's price by the leader's, M and the size of a reward like all others count
+      min(1, 10·φ) times, and s² counts max(1, φ)^¼ times: an arm that costs a thousandth does not pay what others pay.
     - **Opening.** Two arms are opened at first, the others one by one, in an order drawn at random for each run. Told
       the budget, it opens while what is left would buy 2(m + 1)·ln(m + 1) pulls at the usual price x̄. Not told, the
       next arm is a challenger with the evidence E₀ against it and l = ln(spent/(2x̄)), at the slope 0.45.
