@@ -6,6 +6,7 @@ from outlay import policies, problem_policies
 from outlay.arms import (
     Bernoulli,
     Constant,
+    ContextualProblem,
     Exponential,
     Gaussian,
     Linear,
@@ -16,7 +17,7 @@ from outlay.arms import (
     catalogue,
 )
 from outlay.errors import NotCovered
-from outlay.policies import BY_NAME, Forgetful
+from outlay.policies import BY_NAME
 
 
 def test_paper_policies_know_what_they_may():
@@ -65,10 +66,16 @@ def test_ucb_b1_is_for_light_tails_and_says_so(arms, light):
 
 
 def test_every_policy_can_be_named():
-    chosen = problem_policies.named_policies(catalogue.load("bounded"), BY_NAME.keys() - {"Forgetful"})
-    assert {name: type(policy) for name, policy in chosen.items()} | {"Forgetful": Forgetful} == BY_NAME
+    by_features = {"LinearRation", "LinUCB", "LinTS"}
+    plain = {name: kind for name, kind in BY_NAME.items() if name not in by_features | {"Forgetful"}}
+    chosen = problem_policies.named_policies(catalogue.load("bounded"), plain)
+    assert {name: type(policy) for name, policy in chosen.items()} == plain
     with pytest.raises(NotCovered, match="Forgetful needs to be told how much is spent between two changes of an arm"):
         problem_policies.named_policies(catalogue.load("bounded"), ["Forgetful"])
     assert chosen["Fixed"].arm == catalogue.load("bounded").best
+    contextual = ContextualProblem([[0.0, 1.0]], [[1.0, 2.0]], [[0.5, 0.7]])
+    assert {policy.features for policy in problem_policies.named_policies(contextual, by_features).values()} == {2}
+    with pytest.raises(NotCovered, match=r"^LinUCB needs requests with features, as a ContextualProblem has them$"):
+        problem_policies.named_policies(catalogue.load("bounded"), ["LinUCB"])
     correlated = Problem([Gaussian(1.0, 1.0, 0.5, 0.5, 0.5)])
     assert list(problem_policies.named_policies(correlated, ["ucb_m1", "UCBM1"])) == ["UCBM1"]

@@ -85,7 +85,7 @@ def test_every_law_and_policy_is_exported() -> None:
     assert list(policies.BUILT_IN) == [  # a new policy is named here, too
         *("UCBB1", "UCBM1", "UCBB2", "UCBB2C", "Fixed", "RoundRobin"),
         *("FiellerKnown", "Fieller", "BernsteinRate", "MedianRate", "CatoniRate", "KLRate", "Frugal"),
-        *("Thrifty", "Wary", "Ration", "Forgetful"),
+        *("Thrifty", "Wary", "Ration", "Forgetful", "LinearRation"),
     ]
     assert set(policies.BUILT_IN) <= set(policies.__all__)
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from outlay import policies
-from outlay.arms import Problem, support_of
+from outlay.arms import ContextualProblem, Problem, support_of
 from outlay.arms.continuous import is_gaussian
 from outlay.checks import Vector
 from outlay.errors import BadCode, BadParameter, NotCovered, OutlayError
@@ -172,6 +172,13 @@ def _light_tailed(problem: Problem) -> bool:
     return all(map(is_gaussian, problem.arms)) or bool(np.isfinite([support_of(law) for law in problem.arms]).all())
 
 
+def _features(problem: Problem) -> int:
+    """How many numbers come with each request."""
+    if not isinstance(problem, ContextualProblem):
+        raise NotCovered("requests with features, as a ContextualProblem has them")
+    return int(problem.table.features.shape[1])
+
+
 def _asked(problem: Problem, kind: Callable[..., BuiltIn], only_needed: bool) -> Known:
     """What a policy is told about the problem, by the names of its parameters: a rival all that it can use."""
     takes = signature_of(kind).items()
@@ -195,6 +202,7 @@ _TOLD: dict[str, Callable[[Problem], Any]] = {
     "min_cost": lambda problem: float(problem.mean_costs.min()),
     "costs": lambda problem: problem.mean_costs,
     "changes_every": _changes_every,
+    "features": _features,
     "var_cost": lambda problem: _largest(problem, "var_cost"),
     "var_reward": lambda problem: _largest(problem, "var_reward"),
     "cost_moment": lambda problem: _largest(problem, "var_cost", problem.mean_costs**2),

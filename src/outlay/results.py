@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay import policies
-from outlay.arms import Problem
+from outlay.arms import ContextualProblem, Problem
 from outlay.checks import check_writable, checked_path, reading, writing
 from outlay.errors import BadFile, BadParameter, MissingExtra, OutlayError, needed
 from outlay.parameters import equal
@@ -120,6 +120,9 @@ class Result:
     @property
     def attainable(self) -> Floats:
         """The most that each budget can bring on average: r*·B or, with requests, N·f(B/N)."""
+        if isinstance(self.problem, ContextualProblem):
+            requests = [math.inf] * len(self.budgets) if self.requests is None else self.requests.tolist()
+            return np.array([*map(self.problem.attainable, self.budgets.tolist(), requests)])
         if self.requests is None:
             spans = np.diff(np.minimum(np.append(self.problem.starts, math.inf), self.budgets[:, None]))
             return np.asarray(spans @ [piece.rate for piece in self.problem.pieces])
@@ -146,6 +149,8 @@ class Result:
         if str(kind) not in get_args(RegretKind):
             raise BadParameter("regret", "kind", '"pseudo" or "realised"', kind)
         realised = kind == "realised"
+        if isinstance(self.problem, ContextualProblem):
+            return np.asarray(self.attainable - self.reward)
         if self.requests is None:
             if realised:
                 return np.asarray(self.oracle_reward.mean(axis=0) - self.reward)
@@ -172,7 +177,8 @@ class Result:
 
         With requests, a column after the budget, regret is against N·f(B/N), the fluid optimum (docs/requests.md):
         "pseudo" is ν·(N − τ) + λ·(B − S) + Σ_k Δ_k T_k, what unserved requests, money not spent and pulls off the edge
-        lose; "realised" is N·f(B/N) minus the reward.
+        lose; "realised" is N·f(B/N) minus the reward. Where requests differ (`ContextualProblem`), regret is against
+        what the best rule earns that knows every request's means, and both kinds are realised.
         """
         import pandas as pd
 

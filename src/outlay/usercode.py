@@ -46,6 +46,8 @@ PROTOCOL = {
     "excess_of_new_arm": 2,
     "phase": 1,
     "observe": 3,
+    "arrive": 1,
+    "observe_with": 4,
     "belief": 1,
     "lead": 1,
     "opened": 0,
@@ -54,6 +56,8 @@ PROTOCOL = {
     "full": 0,
     "draw": 1,
     "pull": 2,
+    "request": 1,
+    "pull_for": 3,
     "room_for": 1,
 }
 # Modules whose functions numba brings its own versions of; their versions are part of the cache's name.

@@ -33,9 +33,9 @@ ARMS = 4
 ROWS = 64
 BUDGETS = {"narrow": 240.0, "wide": 60.0, "refunds": 40.0}
 REQUESTS = 260
-BY_CHANCE = {"BGreedy", "BTS", "CUSUMUCB", "DiscountedThompson", "GaussianThompson", "KUBE"} | {
-    name for name in policies.BY_NAME if name.startswith("LP")
-}
+BY_CHANCE = {
+    *("BGreedy", "BTS", "CUSUMUCB", "DiscountedThompson", "GaussianThompson", "KUBE", "LinearRation", "LinTS"),
+} | {name for name in policies.BY_NAME if name.startswith("LP")}
 UNMOVED = {"Fixed", "RoundRobin", "RobustUCBTruncated", "UCBBV1", "UCBBV2"}  # by a few hundred pulls
 NARROW = 1 / 512  # variances as small as this let the paper's policies judge after a few hundred pulls
 CANDIDATES = [
@@ -68,6 +68,9 @@ CANDIDATES = [
     policies.Thrifty(slope=1.0, horizon="unknown"),
     policies.Wary(),
     policies.Ration(),
+    policies.LinearRation(features=2),
+    b.LinUCB(features=1),
+    b.LinTS(features=1),
     policies.Forgetful(60.0),
     b.PDBwKRequests(),
     b.SWUCB(60),
@@ -214,6 +217,11 @@ def test_chance_comes_from_the_ledger_alone(policy: Any) -> None:
     with pytest.raises(AssertionError, match="a deterministic policy drew"):
         same_arms(policy, "wide", 50.0)
     same_arms(policy, "wide", 150.0, Ledger)
+
+
+def test_without_features_the_rule_for_them_chooses_alike_too() -> None:
+    for kind, budget in BUDGETS.items():
+        same_arms(policies.LinearRation(features=2), kind, budget, Ledger)
 
 
 @pytest.mark.soak  # every policy is compiled: seconds each

@@ -216,6 +216,7 @@ IN_SOAK: dict[str, Any] = {
     "WaryTold": policies.Wary(budget=300.0),
     "InTurn": InTurn(),
     "Ration": policies.Ration(budget=200.0, requests=150),
+    "LinearRation": policies.LinearRation(features=3, budget=200.0, requests=150),
 }
 for name, made in (EVERY_DAY | IN_SOAK).items():
     contract = PolicyContract if name in EVERY_DAY else CompiledInSoak

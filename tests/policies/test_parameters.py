@@ -43,6 +43,23 @@ GIVEN: dict[str, dict[str, Any]] = {
     "BTS": BOUNDS,
     "CUCB": {"alpha": 1.0, **BOUNDS},
     "IUCB": {"alpha": 1.0, **BOUNDS},
+    "LinearRation": {
+        "features": 2,
+        "costs": [1.0, 2.0],
+        "reward_bound": 3.0,
+        "alpha": 0.5,
+        "budget": 50.0,
+        "requests": 100.0,
+    },
+    "LinUCB": {
+        "features": 2,
+        "alpha": 1.0,
+        "reward_bound": 3.0,
+        "pace": 2.0,
+        "budget": 50.0,
+        "requests": 100.0,
+    },
+    "LinTS": {"features": 2, "alpha": 1.0, "reward_bound": 3.0, "pace": 2.0, "budget": 50.0, "requests": 100.0},
     "Forgetful": {"changes_every": 400.0, "slope": 0.5, "budget": 50.0},
     "SWUCB": {"window": 30, "xi": 1.5, "reward_bound": 3.0},
     "DiscountedThompson": {"discount": 0.5, "reward_bound": 3.0},
@@ -290,6 +307,7 @@ def test_constants_of_a_class_are_no_parameters() -> None:
 def test_a_budget_is_asked_for_by_name() -> None:
     asking = {name for name in policies.BY_NAME if wants_budget(made(name))}
     two = {"Ration", "LPGreedy", "LPEpsilonFirst", "LPUCB", "LPThompson", "PDBwKRequests"}
+    two |= {"LinearRation", "LinUCB", "LinTS"}
     assert asking == {"EpsilonFirst", "Forgetful", "KUBE", "PDBwK"} | two
     for name in asking:
         told = made(name)._replace(budget=9).arguments()

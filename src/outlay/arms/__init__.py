@@ -2,6 +2,7 @@
 
 from outlay.arms import catalogue
 from outlay.arms.bounded import Beta, Uniform
+from outlay.arms.contextual import ContextualProblem
 from outlay.arms.continuous import Exponential, Gamma, Gaussian, Linear, Lognormal, Pareto, StudentT
 from outlay.arms.finite import Bernoulli, Constant, Discrete, Empirical
 from outlay.arms.law import AnyLaw, HasSupport, HasTails, Law, LawMoments, Support, Tails, support_of, tails_of
@@ -12,6 +13,7 @@ __all__ = [
     "Bernoulli",
     "Beta",
     "Constant",
+    "ContextualProblem",
     "Discrete",
     "Empirical",
     "Exponential",

@@ -118,6 +118,11 @@ class Problem:
         """The laws of all arms, piece after piece."""
         return (*self.arms, *(law for _, piece in self.later for law in piece.arms))
 
+    @property
+    def world(self) -> Any:
+        """What the simulator draws from: the laws."""
+        return self.laws
+
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}

@@ -1,5 +1,6 @@
 """What a learner knows of an arm: moments of its samples, their prefix sums for medians of means, or all of them."""
 
+from outlay.beliefs.linear import LinearMoments
 from outlay.beliefs.moments import Belief, Moments, Sample, residual_variance, slope
 from outlay.beliefs.pooled import Lead, PooledBelief, PooledMoments, price_of
 from outlay.beliefs.samples import BlockBelief, Blocks, SampleBelief, Samples, block_medians, block_rate
@@ -11,6 +12,7 @@ __all__ = [
     "Blocks",
     "HullMoments",
     "Lead",
+    "LinearMoments",
     "Moments",
     "PooledBelief",
     "PooledMoments",

@@ -13,11 +13,13 @@ In hard mode no run passes its budget (`engine/choose_arm.py`): it ends when no 
 Since its last pulls depend on the budget, it serves one budget alone.
 """
 
+from collections.abc import Callable
 from types import EllipsisType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from outlay.arms.contextual import RequestTable
 from outlay.engine.bulk_random import Words
 from outlay.engine.choose_arm import (
     NONE_FITS,
@@ -31,7 +33,7 @@ from outlay.engine.choose_arm import (
     forget,
 )
 from outlay.engine.limits import Counts, Limits
-from outlay.policies.protocol import Memory, Policy
+from outlay.policies.protocol import Memory, Policy, has
 
 Index = int | slice | tuple[slice, ...] | EllipsisType
 
@@ -48,6 +50,9 @@ class World(Protocol):
 
     def pull(self, law: int, rng: AnyRng, /) -> tuple[float, float]:
         """Draw a cost and a reward from one of `Problem.laws`: an arm's, or where arms change one of an arm's."""
+
+
+AnyWorld = World | RequestTable
 
 
 class ResetImage(NamedTuple):
@@ -108,7 +113,7 @@ class Crossings(NamedTuple):
 
 
 def play(
-    rng: Rng, world: World, policy: Policy, memory: Memory, reset_image: ResetImage, state: RunState,
+    rng: Rng, world: AnyWorld, policy: Policy, memory: Memory, reset_image: ResetImage, state: RunState,
     crossings: Crossings, limits: Limits, pulls_left: int, max_pulls: int, end_row: int,
 ) -> None:  # fmt: skip
     """Go on with the runs before `end_row`, one after another: `pulls_left` pulls in all, `max_pulls` of any one run.
@@ -151,7 +156,7 @@ def begin(reset_image: ResetImage, state: RunState) -> None:
 
 
 def advance(
-    rng: AnyRng, world: World, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
+    rng: AnyRng, world: AnyWorld, policy: Policy, memory: Memory, pulls: Counts, totals: Floats, marks: Counts,
     cache: ChoiceCache, affordable: Affordable | None, budgets: Floats, requests: Counts, laws: Counts,
     out_pulls: Counts, out_cost: Floats, out_reward: Floats, last_pull: int,
 ) -> None:  # fmt: skip
@@ -167,6 +172,7 @@ def advance(
         affordable.totals[:] = 0.0
     no_arm_fits = False
     while passed < len(budgets) and n < last_pull and not memory.full():
+        request = next_request(world, memory, rng)
         if affordable is not None:
             arm = decide_within(policy, memory, pulls, spent, spent_low, n, cache, affordable, budgets[0], rng)
         else:
@@ -177,7 +183,7 @@ def advance(
                 marks[STRAY] = arm  # never 0: there is always an arm 0
                 break
         else:
-            cost, reward = world.pull(laws[passed] + arm, rng)
+            cost, reward = pulled(world, request, laws[passed] + arm, rng)
             memory.observe(arm, cost, reward)
             pulls[arm] += 1
             n += 1
@@ -195,6 +201,46 @@ def advance(
     marks[PULLS], marks[PASSED] = n, passed
     totals[SPENT], totals[SPENT_LOW] = spent, spent_low
     totals[EARNED], totals[EARNED_LOW] = earned, earned_low
+
+
+def next_request(world: AnyWorld, memory: Memory, rng: AnyRng) -> int:
+    """Draw the next request, where requests differ, and tell its features to a memory that wants them."""
+    return way_to_receive(type(world), type(memory))(world, memory, rng)
+
+
+def pulled(world: AnyWorld, request: int, arm: int, rng: AnyRng) -> tuple[float, float]:
+    """What an arm costs and brings for the request."""
+    cost, reward = way_to_pull(type(world))(world, request, arm, rng)
+    return cost, reward
+
+
+def told_request(world: RequestTable, memory: Any, rng: AnyRng) -> int:
+    """`next_request` for a memory that wants to know."""
+    request = world.request(rng)
+    memory.arrive(world.features[request])
+    return request
+
+
+# `next_request` and `pulled`, by what a world and a memory can do.
+RECEIVE: dict[str, Callable[..., int]] = {
+    "alike": lambda _world, _memory, _rng: 0,
+    "unseen": lambda world, _memory, rng: world.request(rng),
+    "seen": told_request,
+}
+PULL: dict[str, Callable[..., tuple[float, float]]] = {
+    "alike": lambda world, _request, arm, rng: world.pull(arm, rng),
+    "different": lambda world, request, arm, rng: world.pull_for(request, arm, rng),
+}
+
+
+def way_to_receive(world: type, memory: type) -> Callable[..., int]:
+    """The function above that serves these classes."""
+    return RECEIVE["alike" if not has(world, "request") else "seen" if has(memory, "arrive") else "unseen"]
+
+
+def way_to_pull(world: type) -> Callable[..., tuple[float, float]]:
+    """Likewise."""
+    return PULL["different" if has(world, "pull_for") else "alike"]
 
 
 def kahan_add(total: float, low: float, term: float) -> tuple[float, float]:

@@ -15,10 +15,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from outlay.arms.contextual import ContextualProblem
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.engine.choose_arm import NONE_FITS, Affordable, ChoiceCache, decide_within, forget
 from outlay.engine.limits import UNLIMITED, Limits, Mode
+from outlay.engine.loop import next_request
 from outlay.engine.pieces import ChangingTask
 from outlay.engine.task import Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, require
@@ -160,16 +162,19 @@ def trace(
     forget(cache)
     dearest = [support_of(law).cost_high if mode == "hard" else -math.inf for law in problem.arms]
     affordable = Affordable.start(np.array(dearest))
-    spent, n = 0.0, 0
+    spent, n, request = 0.0, 0, 0
+    table = problem.table if isinstance(problem, ContextualProblem) else None
     while spent <= budget and (requests is None or n < requests):
         if memory.full():
             memory = memory.enlarged()
+        if table is not None:
+            request = next_request(table, memory, rng)
         arm = decide_within(policy, memory, pulls, spent, 0.0, n, cache, affordable, budget, rng)
         if arm == NONE_FITS:
             return
         if not 0 <= arm < len(pulls):
             raise BadParameter(type(policy).__name__, "the arm that choose returns", f"0 to {len(pulls) - 1}", arm)
-        cost, reward = problem.arms[arm].draw(rng)
+        cost, reward = problem.arms[arm].draw(rng) if table is None else table.pull_for(request, arm, rng)
         memory.observe(arm, cost, reward)
         pulls[arm] += 1
         affordable.totals[arm] += cost, reward

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay import __version__
+from outlay.arms.contextual import ContextualProblem
 from outlay.arms.law import support_of
 from outlay.arms.problem import Problem
 from outlay.arms.problem_file import absent_laws
@@ -18,7 +19,7 @@ from outlay.engine.pieces import ChangingTask
 from outlay.engine.task import BACKENDS, Backend, Task, backend_of, room_for
 from outlay.errors import BadParameter, NotCovered, require
 from outlay.parameters import is_record
-from outlay.policies.protocol import Policy, check_policy, wants_budget, wants_requests, with_limits
+from outlay.policies.protocol import Policy, check_policy, parameters_of, wants_budget, wants_requests, with_limits
 from outlay.policies.ucb import UCBB1, UCBB2, UCBB2C, UCBM1
 from outlay.progress import Report
 from outlay.progress import progress as progress_bar
@@ -87,6 +88,7 @@ def simulate(
         if isinstance(policy, (UCBB1, UCBB2, UCBB2C, UCBM1)) and 0.0 < cheapest < policy.min_cost:
             allowed = f"at most {cheapest:g}, the smallest mean cost of the problem"
             raise BadParameter(type(policy).__name__, "min_cost", allowed, policy.min_cost)
+    check_features(problem, labelled, backend)
     money, counts = checked_limits("simulate", budgets, budget, requests)
     limits = Limits.of(money, counts)
     hard = word("simulate", "mode", mode, MODES) == "hard"
@@ -167,6 +169,19 @@ def _compile(tasks: Sequence[Task], workers: int | None, progress: bool | Report
         words = f"compiling {listed([each.label for each in missing])}, once"
         with progress_bar(len(missing), shown, words, delay=0.0) as report:
             compile_all(missing, cores_for(workers), report)
+
+
+def check_features(problem: Problem, labelled: Mapping[str, Policy], backend: Backend) -> None:
+    """Refuse policies that ask for other features than the problem has, and a GPU."""
+    if not isinstance(problem, ContextualProblem):
+        return
+    if backend == "cuda":
+        raise NotCovered("a ContextualProblem is played on threads or a cluster, not on a GPU")
+    features = problem.table.features.shape[1]
+    for policy in labelled.values():
+        given = parameters_of(policy).get("features", features)
+        if given != features:
+            raise BadParameter(type(policy).__name__, "features", f"{features}, as many as the problem has", given)
 
 
 def _by_limits(policy: Policy, limits: Limits, hard: bool) -> list[tuple[slice, Policy]]:

@@ -12,6 +12,7 @@ from outlay.policies import baselines
 from outlay.policies.forgetful import Forgetful
 from outlay.policies.inversion import BernsteinRate, CatoniRate, Fieller, FiellerKnown, MedianRate
 from outlay.policies.kl_rate import Frugal, KLRate
+from outlay.policies.linear_ration import LinearRation
 from outlay.policies.protocol import Chooser, Compared, Memory, Opening, Policy, Sampled, Scored
 from outlay.policies.ration import Ration
 from outlay.policies.recommend import Recommendation, default, recommend
@@ -24,7 +25,7 @@ BUILT_IN: dict[str, type[Any]] = {
     for policy in (
         *(UCBB1, UCBM1, UCBB2, UCBB2C, Fixed, RoundRobin),
         *(FiellerKnown, Fieller, BernsteinRate, MedianRate, CatoniRate, KLRate),
-        *(Frugal, Thrifty, Wary, Ration, Forgetful),
+        *(Frugal, Thrifty, Wary, Ration, Forgetful, LinearRation),
     )
 }
 
@@ -57,6 +58,7 @@ __all__ = [
     "Forgetful",
     "Frugal",
     "KLRate",
+    "LinearRation",
     "MedianRate",
     "Memory",
     "Now",

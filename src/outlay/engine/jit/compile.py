@@ -43,6 +43,7 @@ import numpy as np
 from numba import types
 from numba.core.errors import NumbaError
 
+from outlay.arms.contextual import RequestTable
 from outlay.arms.law import AnyLaw
 from outlay.engine import loop
 from outlay.engine.bulk_random import can_be_packed, can_open
@@ -52,22 +53,23 @@ from outlay.engine.jit.numba_types import (
     PLAY,
     FieldTuple,
     Function,
-    Laws,
     NumbaType,
     coerced,
-    compose,
     described,
+    plain_world,
     register,
     shape,
+    world_of,
 )
 from outlay.engine.limits import Limits
-from outlay.engine.loop import World, play
+from outlay.engine.loop import AnyWorld, play
 from outlay.engine.task import Task
 from outlay.errors import InterpretedWarning
 from outlay.parameters import is_record, records_in
 from outlay.policies.protocol import Memory, Policy, memory_of
 from outlay.usercode import PROTOCOL, Reach
 
+Source = tuple[AnyLaw, ...] | RequestTable  # what a world is made of
 Things = tuple[FieldTuple, FieldTuple, FieldTuple]  # a policy, its memory, the world
 
 # The parts whose code compiled functions can hold.
@@ -90,7 +92,7 @@ class Program:
     """What the runs of a task share."""
 
     play: Callable[..., None]  # `loop.play`
-    world: World
+    world: AnyWorld
     policy: Policy
     memory: Callable[[], Memory]
     alone: bool  # whether every run needs a generator and a memory that are made for it
@@ -101,7 +103,7 @@ def program_of(task: Task) -> Program:
     memory = task.memory()
     first, second = memory(), memory()
     try:
-        world = compose(task.problem.laws)  # a law of the user's may hold anything
+        world = world_of(task.problem.world)  # a law of the user's may hold anything
         policy = coerced(task.policy)
         alone = not (can_open() and can_be_packed(first, second))
         return Program(compiled((policy, first, world), task.hard), world, policy, memory, alone)
@@ -115,8 +117,7 @@ def program_of(task: Task) -> Program:
 
 def interpreted(task: Task) -> Program:
     """The same loop, left to the interpreter."""
-    laws = Laws(task.problem.laws)
-    return Program(play, laws, task.policy, task.memory(), alone=True)
+    return Program(play, plain_world(task.problem.world), task.policy, task.memory(), alone=True)
 
 
 @dataclass
@@ -125,7 +126,7 @@ class Missing:
 
     label: str
     policy: Policy
-    arms: tuple[AnyLaw, ...]
+    arms: Source
     hard: bool
     weight: int  # how much code it reaches
     here: bool  # whether no other process can compile it
@@ -154,13 +155,13 @@ def missing_of(tasks: Sequence[Task]) -> list[Missing]:
     """What has to be compiled for some tasks, what takes longest first."""
     found: dict[object, Missing] = {}
     for task in tasks:
-        laws = task.problem.laws
-        classes = type(task.policy), frozenset(map(type, laws)), task.hard
+        arms = task.problem.world
+        classes = type(task.policy), frozenset(map(type, arms)), task.hard
         if classes in _looked_at:
             continue
         _looked_at.add(classes)
         try:
-            things = _things(task.policy, laws)
+            things = _things(task.policy, arms)
         except Exception:  # noqa: S112 (of a user's: whatever it is, playing it raises it again and says where)
             continue
         reach = reach_of(things)
@@ -168,7 +169,7 @@ def missing_of(tasks: Sequence[Task]) -> list[Missing]:
         where = _folder(things, task.hard, reach)
         if key not in _entries and not (where and any(where.rglob("*.nbc"))):
             here = where is None or _changed(reach)
-            found.setdefault(key, Missing(task.label, task.policy, laws, task.hard, len(reach.functions), here))
+            found.setdefault(key, Missing(task.label, task.policy, arms, task.hard, len(reach.functions), here))
     return sorted(found.values(), key=lambda each: -each.weight)
 
 
@@ -219,9 +220,10 @@ def cores_for(workers: int | None) -> int:
     return min(mine, workers or mine, int(os.environ.get("OUTLAY_COMPILE_CORES") or mine))
 
 
-def _things(policy: Policy, arms: tuple[AnyLaw, ...]) -> Things:
+def _things(policy: Policy, source: Source) -> Things:
     """What a loop is compiled for."""
-    return coerced(policy), memory_of(policy, len(arms)), compose(arms)
+    arms = source.costs.shape[1] if isinstance(source, RequestTable) else len(source)
+    return coerced(policy), memory_of(policy, arms), world_of(source)
 
 
 def compiled(things: Things, hard: bool) -> Function:

@@ -27,6 +27,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, overload, overload_method, register_jitable
 from numpy.typing import DTypeLike, NDArray
 
+from outlay.arms.contextual import RequestTable
 from outlay.arms.law import AnyLaw
 from outlay.engine import choose_arm as decide
 from outlay.engine import loop
@@ -128,6 +129,11 @@ class Laws(NamedTuple):
         return cost, reward
 
 
+def plain_world(source: "tuple[AnyLaw, ...] | RequestTable") -> "Laws | RequestTable":
+    """The world of the interpreted loop."""
+    return source if isinstance(source, RequestTable) else Laws(source)
+
+
 class LawRows(NamedTuple):
     """Arms of one law: its numbers are a row of a table, its arrays a stretch of longer ones."""
 
@@ -169,6 +175,11 @@ class GroupedLaws(NamedTuple):
 def law_at(rows: LawRows, row: int) -> AnyLaw:
     """The law in a row; the compiler's version is made from the law's type."""
     raise NotImplementedError("only compiled code reads a table of laws; the interpreter draws from Laws")
+
+
+def world_of(source: Sequence[AnyLaw] | RequestTable) -> "GroupedLaws | RequestTable":
+    """The world of the compiled loop: a table of requests as it is."""
+    return source if isinstance(source, RequestTable) else compose(source)
 
 
 def compose(laws: Sequence[AnyLaw]) -> GroupedLaws:
@@ -323,7 +334,7 @@ def without_refcounts(outer: Function, inner: Function) -> tuple[Function, Funct
     return outer, counting_outer
 
 
-OWN.update((law_at, decide.decide, decide.decide_among))
+OWN.update((law_at, decide.decide, decide.decide_among, loop.next_request, loop.pulled))
 PLAY = without_refcounts(loop.play, loop.advance)
 
 
@@ -380,8 +391,11 @@ for _name, _arity in PROTOCOL.items():
 for _function, _found in (
     (decide.decide, lambda policy, *_: decide.way_to_decide(policy.instance_class)),
     (decide.decide_among, lambda policy, *_: decide.way_to_decide_among(policy.instance_class)),
+    (loop.next_request, lambda world, memory, _: loop.way_to_receive(world.instance_class, memory.instance_class)),
+    (loop.pulled, lambda world, *_: loop.way_to_pull(world.instance_class)),
     (law_at, lambda rows, _: made("rows, row", row_source(rows.types[0], "rows.law"), _rebuilt)),
 ):
     overload(_function, strict=False, jit_options=WITHIN)(_found)
-for _function in Reach(loop.begin, *decide.DECIDE.values(), *decide.DECIDE_AMONG.values()).functions:
+_WAYS = (decide.DECIDE, decide.DECIDE_AMONG, loop.RECEIVE, loop.PULL)
+for _function in Reach(loop.begin, *(way for ways in _WAYS for way in ways.values())).functions:
     register(_function)

@@ -16,6 +16,7 @@ from outlay.policies.baselines.knapsack import (
     PDBwK,
     PDBwKRequests,
 )
+from outlay.policies.baselines.paced_linear import LinTS, LinUCB
 from outlay.policies.baselines.robust import RobustUCBMedian, RobustUCBTruncated
 from outlay.policies.baselines.ucb_rivals import (
     BKLUCB,
@@ -57,6 +58,8 @@ __all__ = [
     "LPEpsilonFirst",
     "LPGreedy",
     "LPThompson",
+    "LinTS",
+    "LinUCB",
     "OmegaStarUCB",
     "OmegaUCB",
     "PDBwK",
