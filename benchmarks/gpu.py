@@ -41,6 +41,7 @@ CASES = [
     ("Frugal", 100, 1e5, 67_584),
     ("KLRate", 10, 1e5, 100_000),
     ("Thrifty", 10, 1e5, 100_000),
+    ("Thrifty:ignored", 10, 1e5, 100_000),
     ("Thrifty", 100, 2e4, 67_584),
 ]
 CHECKED = 20, 500.0  # runs and budget that the CPU's loop plays again, in the interpreter
@@ -56,7 +57,8 @@ def policy_of(name: str, problem: Problem) -> Any:
         return {"UCBB1": UCBB1, "UCBM1": UCBM1}[name](**problem.second_moments())
     made = {
         "UCBB2": UCBB2(1.5, 1.5), "UCBB2C": UCBB2C(1.5, 1.5, 1.0), "Fixed": Fixed(problem.best), "Frugal": Frugal(),
-        "KLRate": KLRate(), "Thrifty": Thrifty(), "RoundRobin": RoundRobin(),
+        "KLRate": KLRate(), "Thrifty": Thrifty(), "Thrifty:ignored": Thrifty(changes="ignored"),
+        "RoundRobin": RoundRobin(),
     }  # fmt: skip
     return made[name]
 
