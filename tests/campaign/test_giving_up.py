@@ -4,6 +4,7 @@ import asyncio
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -63,6 +64,26 @@ async def _interrupted(campaign: Campaign, way: str, rng: random.Random) -> set[
     else:
         await asyncio.gather(*tasks, return_exceptions=True)
     return received
+
+
+def test_an_ask_that_is_cancelled_as_its_answer_comes(tmp_path: Path) -> None:
+    """The answer is there, and the task has not seen it: the pull is taken back, also where the ask has a timeout."""
+
+    async def ask(campaign: Campaign) -> None:
+        asking = asyncio.ensure_future(campaign.aask(wait=5.0))
+        for _ in range(2):
+            await asyncio.sleep(0)
+        while campaign.status().in_flight == 0:  # which holds up the loop
+            time.sleep(0.001)
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with Campaign(**TERMS, store=f"sqlite:///{tmp_path}/bill.db") as campaign:
+        asyncio.run(ask(campaign))
+        campaign.pause()  # with this batch, at the latest, it is taken back
+        assert [pull.status for pull in campaign.pulls()] == ["cancelled"]
 
 
 def test_ctrl_c_orphans_nothing(store: str) -> None:

@@ -70,7 +70,8 @@ async def aperform(ledger: Store, campaign: str, step: Step) -> Any:
         return None
     commands, seconds = _parts(step)
     try:
-        replies = await asyncio.wait_for(ledger.atransact(commands), seconds)
+        async with asyncio.timeout(seconds):  # wait_for would, before Python 3.12, give a cancelled task its pull
+            replies = await ledger.atransact(commands)
     except TimeoutError:
         raise StoreBusy(f"campaign {campaign!r} did not answer within {seconds:g} s") from None
     return _reply(campaign, step, replies)
