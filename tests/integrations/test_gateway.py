@@ -279,6 +279,7 @@ def test_feedback(provider: Provider, tmp_path: Path) -> None:
             ({"pull": pull, "reward": 0}, 409, "conflict"),
             ({"pull": 999, "reward": 0}, 404, "no_pull"),
             ({"pull": "a key", "reward": 0}, 404, "no_pull"),
+            ({"pull": "9" * 5000, "reward": 0}, 400, "bad_request"),
             ({"pull": pull}, 400, "bad_request"),
             ({"pull": pull, "reward": "good"}, 400, "bad_request"),
             ({"pull": pull, "reward": 1, "cost": 2}, 400, "bad_request"),
@@ -336,6 +337,8 @@ def test_all_else_goes_through_untouched(tmp_path: Path) -> None:
         ({"web_search_options": {}}, "web_search_options"),
         ({"service_tier": "priority"}, "service_tier"),
         ({"tools": [{"type": "web_search"}]}, "functions"),
+        ({"N": 100}, "small letters"),
+        ({"Model": "another"}, "small letters"),
     ],
 )
 def test_what_cannot_be_bounded_is_refused(
@@ -428,6 +431,7 @@ def sleeps(handler: Handler) -> None:
         (lambda handler: handler.answer({**WHOLE, "usage": None}), 200, None),
         (lambda handler: handler.answer({**WHOLE, "usage": {"prompt_tokens": -3}}), 200, None),
         (lambda handler: handler.answer(b"no JSON"), 200, None),
+        (lambda handler: handler.answer({"error": {"message": f"bad key {KEY}"}}), 200, None),
     ],
 )
 def test_what_nobody_knows_the_price_of_is_charged(act: Any, status: int, code: str | None, tmp_path: Path) -> None:
@@ -436,9 +440,21 @@ def test_what_nobody_knows_the_price_of_is_charged(act: Any, status: int, code: 
         answer = httpx2.post(f"{gate.address}/v1/chat/completions", json=ASKED)
         [pull] = gate.pulls()
     assert answer.status_code == status
+    assert KEY not in answer.text
     assert code is None or answer.json()["error"]["code"] == code
     assert (pull.status, pull.cost) == ("expired", pull.reserved)
     assert "x-outlay-cost" not in answer.headers
+
+
+def test_every_answer_that_succeeds_is_paid(tmp_path: Path) -> None:
+    """Something in between may have made 203 of 200."""
+    with (
+        scripted(lambda handler: handler.answer(WHOLE, 203, "text/plain; ž".encode().decode("latin-1"))) as provider,
+        gateway(tmp_path, provider.base_url, {"arms.large": GONE}) as gate,
+    ):
+        answer = httpx2.post(f"{gate.address}/v1/chat/completions", json=ASKED)
+        [pull] = gate.pulls()
+    assert (answer.status_code, answer.json(), pull.status) == (200, WHOLE, "paid")
 
 
 def streamed(*lines: object) -> Any:
@@ -461,6 +477,8 @@ DONE = b"data: [DONE]"
         ([{**PIECE, "usage": None}, {**CHUNK, "choices": [], "usage": USAGE}], "0.00000165", [PIECE]),  # no [DONE]
         ([b": wait", PIECE, b'data: {"usage"', DONE], None, [PIECE, '{"usage"']),
         ([PIECE, {"error": {"message": "lost"}}, DONE], None, [PIECE, {"error": {"message": "lost"}}]),
+        ([{"error": f"bad key {KEY}"}, DONE], None, [{"error": "bad key ***"}]),
+        ([b'data: {"usage":' + b"[" * 100_000, PIECE, DONE], None, ['{"usage":' + "[" * 100_000, PIECE]),
         ([{**PIECE, "usage": {"prompt_tokens": 1, "total_tokens": 9}}], "0.00000495", [PIECE]),  # thoughts apart
         ([{**PIECE, "usage": {**USAGE, "prompt_tokens_details": {"cached_tokens": 2}}}], "0.00000136", [PIECE]),
     ],
@@ -515,6 +533,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error(tmp_path: Path) -> None:
         (({"error": {"message": f"bad key {KEY}"}}, 401), 502, "refused the key of this endpoint", "told"),
         ((b"<html>", 503), 503, "answered 503", "told"),
         ((b"", 302), 502, "answered 302", "told"),
+        ((b"", 999), 502, "answered 999", "told"),
     ],
 )
 def test_refusals_of_a_provider(answer: Any, status: int, words: str, ends: str, tmp_path: Path) -> None:

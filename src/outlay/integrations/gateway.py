@@ -98,7 +98,7 @@ class Chat(Struct):
 class Feedback(Struct, forbid_unknown_fields=True):
     """What a pull earned."""
 
-    pull: int | str
+    pull: int | Annotated[str, Meta(max_length=200)]
     reward: float | bool
 
 
@@ -236,6 +236,9 @@ class Gateway:
         """The request, with a bound on what it can cost."""
         body = msgspec.json.decode(content)
         chat = msgspec.convert(body, Chat)
+        for name in body:
+            if name not in Chat.__struct_fields__ and name.casefold() in Chat.__struct_fields__:
+                raise _not_this(name[:200], f"{name.casefold()} is written in small letters: some providers take any")
         images = _images(chat)
         able = [arm for arm in self._arms(chat.model) if not images or arm.image_tokens is not None]
         if not able:
@@ -297,7 +300,7 @@ class _ProviderCall:
                 async with asyncio.timeout_at(self._deadline):
                     answer = await http.send(sent, stream=True)
                     is_stream = answer.headers.get("content-type", "").startswith(EVENTS)
-                    content = b"" if answer.status_code == 200 and is_stream else await answer.aread()
+                    content = b"" if answer.is_success and is_stream else await answer.aread()
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 await self._tell(Decimal(0), 0.0)
                 raise self._failed(502, f"the provider {provider.name!r} cannot be reached", again=True) from error
@@ -308,24 +311,23 @@ class _ProviderCall:
                     504 if late else 502, f"the call of {provider.name!r} {what}", again=False
                 ) from error
             try:
-                if answer.status_code != 200:
+                if not answer.is_success:
                     await self._refused(answer, content)
                 elif is_stream:
                     await self._relay(answer, send)
                 else:
-                    await self._answer(answer, content, send)
+                    await self._answer(content, send)
             finally:
                 await answer.aclose()
         finally:
             if not self._is_over:  # it took too long, broke off, or was cancelled: nobody knows what was billed
                 await self._charge()
 
-    async def _answer(self, answer: httpx2.Response, content: bytes, send: Send) -> None:
+    async def _answer(self, content: bytes, send: Send) -> None:
         """An answer in one piece."""
         cost = await self._settle(_usage_of(content))
         headers = self._headers() | ({} if cost is None else {"x-outlay-cost": format(cost, "f")})
-        headers["content-type"] = answer.headers.get("content-type", JSON)
-        await Response(content, 200, headers)(self._request.scope, self._request.receive, send)
+        await Response(self._without_key(content), 200, headers, JSON)(self._request.scope, self._request.receive, send)
 
     async def _relay(self, answer: httpx2.Response, send: Send) -> None:
         """A stream, line by line; to a client that has left, `send` sends nothing."""
@@ -342,7 +344,9 @@ class _ProviderCall:
                     found, kept = self._chunk(line)
                     usage = found or usage
                     if kept:
-                        await send({"type": "http.response.body", "body": kept + b"\n\n", "more_body": True})
+                        await send(
+                            {"type": "http.response.body", "body": self._without_key(kept) + b"\n\n", "more_body": True}
+                        )
         except (httpx2.RequestError, TimeoutError):
             error = _error(502, "provider_error", f"the stream of {self._arm.provider.name!r} broke off")
             last = b"data: " + msgspec.json.encode(error) + b"\n\n"
@@ -360,7 +364,7 @@ class _ProviderCall:
             return None, line
         try:
             chunk = msgspec.json.decode(line[5:])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return None, line
         usage = _usage_in(chunk)
         if self._call.wants_usage or not isinstance(chunk, dict) or "usage" not in chunk:
@@ -372,7 +376,7 @@ class _ProviderCall:
 
     async def _refused(self, answer: httpx2.Response, content: bytes) -> None:
         """An error of the provider; it is passed on, but never with a key."""
-        status, provider = answer.status_code, self._arm.provider
+        status, provider = answer.status_code if 400 <= answer.status_code < 600 else 502, self._arm.provider
         if status in BAD_REQUEST:
             await self._over(self._gateway.spending.cancel(self._pull, f"the provider refused it: {status}"))
         elif status not in UNSURE:
@@ -380,18 +384,20 @@ class _ProviderCall:
         again = status not in (*BAD_REQUEST, *UNSURE)
         if status in (401, 403):
             raise self._failed(502, f"the provider {provider.name!r} refused the key of this endpoint", again)
-        if provider.key:
-            content = content.replace(provider.key.encode(), b"***")
+        content = self._without_key(content)
         try:
             said = msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError):
             said = None
-        if status < 400 or not (isinstance(said, dict) and isinstance(said.get("error"), dict)):
-            message = f"the provider {provider.name!r} answered {status}"
-            raise self._failed(max(status, 502) if status < 400 else status, message, again)
+        if status != answer.status_code or not (isinstance(said, dict) and isinstance(said.get("error"), dict)):
+            raise self._failed(status, f"the provider {provider.name!r} answered {answer.status_code}", again)
         after = answer.headers.get("retry-after", "")
-        headers = self._headers() | ({"retry-after": after} if after.isdecimal() else {})
+        headers = self._headers() | ({"retry-after": after} if after.isascii() and after.isdecimal() else {})
         raise ProviderFailed(Response(content, status, headers, JSON), again)
+
+    def _without_key(self, content: bytes) -> bytes:
+        key = self._arm.provider.key
+        return content.replace(key.encode(), b"***") if key else content
 
     def _failed(self, status: int, message: str, again: bool) -> ProviderFailed:
         _log.warning("pull %d of %r failed: %s", self._pull.id, self._pull.arm, message)
