@@ -1,14 +1,17 @@
 """Clients that behave badly: slow ones, endless heads, streams that nobody reads, crowds that say nothing."""
 
+import asyncio
 import socket
 import time
 from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
 
 import httpx2
 import pytest
 
 from outlay import Campaign
-from outlay.service import server
+from outlay.service import ServiceSettings, application, server
 from outlay.service.auth import KeyStore
 from tests.service.conftest import running
 
@@ -175,3 +178,17 @@ def test_a_crowd_that_says_nothing_keeps_nobody_out(store: str, number: int) -> 
             assert answered(client) == 200
         for each in crowd:
             each.close()
+
+
+def test_nothing_is_sent_on_a_connection_that_is_lost(store: str) -> None:
+    """Before uvicorn knows of it, uvloop raises: a stream could not be heard to its end."""
+    connection = SimpleNamespace(transport=SimpleNamespace(is_closing=lambda: True), keyless_since=None)
+    scope = {"type": "http", "method": "GET", "path": "/none", "headers": [(b"host", b"localhost")]}
+
+    async def send(_: object) -> None:
+        raise RuntimeError("the handler is closed")
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    asyncio.run(application(ServiceSettings(store=store))({**scope, "outlay.connection": connection}, receive, send))

@@ -98,7 +98,7 @@ class Application:
         given = headers.get("x-request-id", "")
         request = scope["outlay.request"] = given if _REQUEST_ID.fullmatch(given) else next(_REQUEST_IDS)
         scope["path"] = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
-        status = 0
+        status, connection = 0, scope.get("outlay.connection")
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -107,7 +107,8 @@ class Application:
                 said = MutableHeaders(scope=message)
                 said.update({**SAFETY, "x-request-id": request})
                 said.setdefault("cache-control", "no-store")
-            await send(message)
+            if connection is None or not connection.transport.is_closing():  # else uvloop may raise
+                await send(message)
 
         try:
             self._check(scope, headers)
