@@ -396,6 +396,7 @@ def test_several_directions_are_refused() -> None:
         ({"choices": {"model": "small"}}, "choices['model'] of OutlaySampler must be a sequence of choices, not empty"),
         ({"choices": {"model": []}}, "choices['model'] of OutlaySampler must be a sequence of choices, not empty"),
         ({"choices": {"model": [1, "1"]}}, "must be choices that differ when they are printed"),
+        ({"choices": {"a": ["1", "1, b=2"], "b": ["2", "2, b=2"]}}, "such that no two combinations are printed alike"),
         ({"choices": {"a": range(40), "b": range(40)}}, "at most 1000 combinations: leave some parameters to"),
         ({"budget": -1}, "budget of Campaign must be"),
         ({"budget": None}, "budget of campaign_at must be given for a campaign in memory"),

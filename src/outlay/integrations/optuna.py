@@ -219,7 +219,10 @@ def _combinations(choices: Any) -> dict[str, dict[str, Choice]]:
         allowed = f"at most {MOST_ARMS} combinations: leave some parameters to the other sampler"
         raise BadParameter(OWNER, "choices", allowed, number)
     chosen = [dict(zip(choices, each, strict=True)) for each in product(*choices.values())]
-    return {", ".join(f"{name}={choice}" for name, choice in each.items()): each for each in chosen}
+    named = {", ".join(f"{name}={choice}" for name, choice in each.items()): each for each in chosen}
+    if len(named) < number:
+        raise BadParameter(OWNER, "choices", "such that no two combinations are printed alike", choices)
+    return named
 
 
 def _check_single(study: Study) -> None:
