@@ -330,7 +330,7 @@ def killed(calls: int, kills: int) -> None:
         path = Path(folder) / "kill.db"
         config = {
             "model_list": models(provider.base_url, "outlay", 0),
-            "router_settings": {"plugins": ["budget.budget"], "num_retries": 5},
+            "router_settings": {"plugins": ["budget.budget"], "num_retries": 5, "disable_cooldowns": True},
             "general_settings": {"master_key": "os.environ/LITELLM_MASTER_KEY"},
         }
         plugin = PLUGIN.format(arms=ARMS, cap=cap, path=path, requests=calls)
