@@ -319,7 +319,8 @@ def reward(kwargs, answer):
     return float(answer.choices[0].message.content.startswith("good"))
 
 budget = BudgetRouter({arms}, {cap}, store="sqlite:///{path}", name="kill", policy="Ration", ttl=5, reward=reward)
-budget.campaign.expect_requests({requests})
+made = sum(arm.pulls for arm in budget.campaign.status().arms)  # by those that were killed
+budget.campaign.expect_requests(max(0, {requests} - made))
 """
 
 

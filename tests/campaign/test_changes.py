@@ -145,3 +145,16 @@ def test_tables_of_an_older_version_get_the_columns(store: str) -> None:
     with Campaign([*BEFORE], budget=1000.0, store=store) as campaign:
         assert [arm.forgotten for arm in campaign.status().arms] == [0, 0]
     assert verify(store, "default").ok
+
+
+def test_pulls_that_nobody_told_are_no_change(store: str) -> None:
+    """A worker that is killed leaves many pulls of an arm at once, charged and without a reward."""
+    with Campaign(["good"], budget=1000.0, store=store, ttl=3600.0) as campaign:
+        rng = random.Random(1)
+        played(campaign, 200, BEFORE, rng)
+        for pull in [asked(campaign) for _ in range(60)]:
+            pull.charge()
+        assert campaign.status().arms[0].changed is None
+        played(campaign, 60, AFTER, rng)
+        assert campaign.status().arms[0].forgotten > 250
+    assert verify(store, "default").ok

@@ -83,6 +83,11 @@ class Past(NamedTuple):
                     replace(mine, mark, old, new)
         return nth >= 0
 
+    def unmark(self, arm: int) -> None:
+        """Drop the arm's marks: a change is looked for in what comes from now on, next to all that was before."""
+        if self.place[arm] >= 0:
+            self.marks[self.place[arm]] = 0
+
     def with_new_arm(self) -> "Past":
         """The same with one more arm, which is watched if there is room or fewer than `WATCHED` are."""
         sums, marks, free = self.sums, self.marks, self.free.copy()

@@ -123,6 +123,10 @@ class FadingMoments(NamedTuple):
         """How many of the arm's first samples were forgotten, since it has changed."""
         return int(self.moments.past.forgotten[arm])
 
+    def unmark(self, arm: int) -> None:
+        """Look for a change of the arm in what comes from now on only."""
+        self.moments.unmark(arm)
+
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
         return False

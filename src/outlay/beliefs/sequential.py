@@ -111,6 +111,10 @@ class SequentialMoments(NamedTuple):
         """How many of the arm's first samples were forgotten, since it has changed."""
         return int(self.past.forgotten[arm])
 
+    def unmark(self, arm: int) -> None:
+        """Look for a change of the arm in what comes from now on only."""
+        self.past.unmark(arm)
+
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""
         return False
@@ -242,6 +246,10 @@ class HullMoments(NamedTuple):
     def forgotten(self, arm: int) -> int:
         """How many of the arm's first samples were forgotten, since it has changed."""
         return self.arms.forgotten(arm)
+
+    def unmark(self, arm: int) -> None:
+        """Look for a change of the arm in what comes from now on only."""
+        self.arms.unmark(arm)
 
     def full(self) -> bool:
         """Never: moments take the same room whatever the number of pulls."""

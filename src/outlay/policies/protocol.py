@@ -169,6 +169,9 @@ class CampaignMemory(Memory, Protocol):
     def forgotten(self, arm: int, /) -> int:
         """How many of the arm's first samples were forgotten, since it has changed. Without it no change is told of."""
 
+    def unmark(self, arm: int, /) -> None:
+        """Conclude no change from the next sample, of which nobody told anything. It is there where `forgotten` is."""
+
     def with_new_arm(self) -> MemoryTuple:
         """A copy with one arm more. Without it no arm can be added."""
 

@@ -120,6 +120,8 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
     pull = state.pulls[event.pull]
     if event.charged is not None:
         learn = not event.unlearned
+        if learn and state.learner:
+            state.learner.expect_loss(pull.arm)
         pull.sample_index = _count(state, pull.arm, event.charged, event.reward, None, record, learn=learn)
         pull.cost, pull.reward = event.charged, event.reward
         _set_apart(state, event.charged, state.is_earlier(pull), pull.fallback)

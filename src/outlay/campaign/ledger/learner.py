@@ -110,6 +110,11 @@ class Learner:
         self.totals[arm, 1] += reward
         self._chooser.note(arm)
 
+    def expect_loss(self, arm: int) -> None:
+        """The next sample is of a pull that nobody told: it counts, and is no sign that the arm has changed."""
+        if self._notices:
+            self.memory.unmark(arm)
+
     def observe_all(self, samples: Iterable[tuple[int, float, float]], stream: "EventRandom") -> None:
         """Learn samples made elsewhere, each an arm, a cost and a reward, or none where the memory refuses one."""
         before, samples = self.kept(), list(samples)
