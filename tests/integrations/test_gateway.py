@@ -704,11 +704,11 @@ def test_killed_and_started_again(provider: Provider, tmp_path: Path) -> None:
         ({"providers.here.base_url": "https://me:sk-1@x"}, "without a key; got '…'"),
         (
             {"providers.here.key_env": "NOT_SET"},
-            "providers.here.key_env of gateway.toml must be the name of a variable",
+            "providers.here.key_env of gateway.toml must be set in the environment; got 'NOT_SET'",
         ),
         ({"providers.here.key_env": "sk-1-secret"}, "holds a key; got 'no such name'"),
         ({"providers.here.limit": "tokens"}, "must be one of max_completion_tokens, max_tokens"),
-        ({"access.key_env": ["NOT_SET"]}, "access.key_env of gateway.toml must be the name"),
+        ({"access.key_env": ["NOT_SET"]}, "access.key_env of gateway.toml must be set in the environment"),
         ({"access.keys": ["x"]}, "access.keys, which is unknown"),
         ({"arms.small.fallback_only": 1}, "arms.small.fallback_only of gateway.toml must be true or false"),
         ({"arms.small.fallback_only": True}, "arms.small has fallback_only, and campaign.fallback is not 'small'"),
@@ -742,7 +742,7 @@ def test_one_sentence_for_every_mistake(changes: dict[str, Any], words: str, tmp
 def test_the_file_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, access = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
     (tmp_path / "gateway.toml").write_text(whole + access, encoding="utf-8")
-    with pytest.raises(BadFile, match=r"key_env of gateway\.toml must be the name of a variable"):
+    with pytest.raises(BadFile, match=r"key_env of gateway\.toml must be set"):
         load(tmp_path / "gateway.toml")
     for name in ("OPENAI_API_KEY", "TEAM_A_KEY", "TEAM_B_KEY"):
         monkeypatch.setenv(name, "sk-1")

@@ -230,10 +230,11 @@ def _secrets(source: str, path: str, value: object) -> tuple[str, ...]:
 def _secret(source: str, path: str, value: object) -> str:
     """What the environment has under this name; a refusal never shows it."""
     name = label(source, path, value)
+    if not name.isidentifier():
+        raise BadParameter(source, path, "the name of a variable of the environment that holds a key", "no such name")
     key = os.environ.get(name, "")
     if not (key and key.isascii() and key.isprintable() and " " not in key):
-        allowed = "the name of a variable of the environment that holds a key"
-        raise BadParameter(source, path, allowed, name if name.isidentifier() else "no such name")
+        raise BadParameter(source, path, "set, in the environment, to a key" if key else "set in the environment", name)
     return key
 
 

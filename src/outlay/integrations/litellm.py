@@ -278,8 +278,12 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         return None if signal is None or "pull" not in signal else {HEADER: str(signal["pull"])}
 
     async def async_log_success_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
-        """Tell what the call cost; a stream is reported when it was read to its end."""
-        if (attempt := self._reported(kwargs.get("litellm_params") or {})) is None:
+        """Tell what the call cost; streams are reported when they are read, or left by a client of the proxy."""
+        said = kwargs.get("litellm_params") or {}
+        if (attempt := self._reported(said)) is None:
+            return
+        if (said.get("metadata") or {}).get("client_disconnected"):  # more is billed than what was read
+            await self._end(attempt.pull, None, 0)
             return
         cost, earned = kwargs.get("response_cost"), None
         try:

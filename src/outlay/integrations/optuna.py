@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from outlay.campaign.ledger.events import DEFAULT, Amount
 from outlay.checks import whole
-from outlay.errors import BadParameter, BudgetSpent, CampaignConflict, needed
+from outlay.errors import BadParameter, BudgetSpent, CampaignConflict, NothingTold, needed
 from outlay.integrations.spending import campaign_at
 from outlay.text import listed
 
@@ -164,13 +164,20 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
                     raise BadParameter(OWNER, name, f"{choice!r}, as it was sampled, in this trial", trial.params[name])
             paid = _seconds(trial) if self._cost is None else trial.user_attrs.get(self._cost)
             if paid is None:
-                self.campaign.charge(pull)
+                self._charge(pull)
             else:
                 self.campaign.tell(pull, paid, 0.0 if value is None else self._earned(study, value))
         except BaseException:
-            with suppress(CampaignConflict):  # it was told, and the answer was lost
+            with suppress(CampaignConflict, NothingTold):  # it was told, and the answer was lost; or nobody knows
                 self.campaign.charge(pull)
             raise
+
+    def _charge(self, pull: int) -> None:
+        try:
+            self.campaign.charge(pull)
+        except NothingTold:
+            allowed = "a user attribute that every trial sets, where `most` does not say what one can cost"
+            raise BadParameter(OWNER, "cost", allowed, self._cost) from None
 
     def _pull_of(self, study: Study, trial: FrozenTrial) -> tuple[int, str] | None:
         """The number and the arm of the trial's pull, which is asked for if there is none; None if the budget is spent.
