@@ -599,16 +599,18 @@ def test_the_proxy_of_the_page(provider: Provider, tmp_path: Path) -> None:
 def test_streams_that_clients_of_the_proxy_leave(tmp_path: Path) -> None:
     files = {name: named_block(name) for name in ("config.yaml", "budget.py")}
     models = [Model("gpt-4o-mini", 0.15, 0.6, seconds=0.2), Model("gpt-4o", 2.5, 10, seconds=0.2)]
-    with Provider(models, left="all") as provider:
-        with Proxy(tmp_path, files, {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": provider.base_url}) as proxy:
-            client = openai.OpenAI(base_url=f"{proxy.address}/v1", api_key=proxy.key, max_retries=0)
-            for number in range(20):
-                said = [{"role": "user", "content": f"{number}"}]
-                with client.chat.completions.create(model="chat", messages=said, max_tokens=50, stream=True) as answer:
-                    next(iter(answer))
-            while provider.charged()["under_way"]:
-                time.sleep(0.01)
-            with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:
-                while campaign.status().in_flight:
-                    time.sleep(0.05)
-                assert campaign.status().exact.spent >= provider.charged()["dollars"] > 0
+    with (
+        Provider(models, left="all") as provider,
+        Proxy(tmp_path, files, {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": provider.base_url}) as proxy,
+    ):
+        client = openai.OpenAI(base_url=f"{proxy.address}/v1", api_key=proxy.key, max_retries=0)
+        for number in range(20):
+            said = [{"role": "user", "content": f"{number}"}]
+            with client.chat.completions.create(model="chat", messages=said, max_tokens=50, stream=True) as answer:
+                next(iter(answer))
+        while provider.charged()["under_way"]:
+            time.sleep(0.01)
+        with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:
+            while campaign.status().in_flight:
+                time.sleep(0.05)
+            assert campaign.status().exact.spent >= provider.charged()["dollars"] > 0
