@@ -8,9 +8,20 @@ from types import TracebackType
 from typing import Any, Literal, Self, cast, get_args
 
 from outlay.campaign import settings, waiting
+from outlay.campaign.context import RequestContext, encoded
 from outlay.campaign.ledger import events as c
 from outlay.campaign.ledger.apply import stored_policy
-from outlay.campaign.ledger.events import DEFAULT, MOST_AT_ONCE, Amount, Expiry, Mode, Settings, Window
+from outlay.campaign.ledger.events import (
+    DEFAULT,
+    MOST_AT_ONCE,
+    Amount,
+    ContextKinds,
+    Expiry,
+    Features,
+    Mode,
+    Settings,
+    Window,
+)
 from outlay.campaign.ledger.state import PullPhase
 from outlay.campaign.ledger.validation import label
 from outlay.campaign.pull import AnyPull, Failure, OpenPull, forgotten, name_of, settled
@@ -85,6 +96,9 @@ class Campaign(SpendingFunctions):
             for, and nothing is learned from it. A reward that comes later still takes its place.
         currency: in which costs are, such as "USD": shown wherever money is.
         pool: another campaign of the store, with a hard cap on the sum of all campaigns that have it as their pool.
+        context: what is told of each request, from which the policy chooses the arm for it: a mapping from names to
+            "number", "number:500" (divided by 500), a list of categories, "hashed:8", or the length of a vector; names
+            alone, for numbers; or the length of one vector. The policy is then `policies.LinearRation`.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:
@@ -123,13 +137,14 @@ class Campaign(SpendingFunctions):
         missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward,
         currency: str | None = DEFAULT.currency,
         pool: str | None = DEFAULT.pool,
+        context: ContextKinds | None = DEFAULT.context,
     ) -> None:
         terms = Settings(
             *(mode, unit, seed, ttl, expiry, reservation, default_reward, max_in_flight, negative_costs),
             *(propensity_draws, first_pulls, window, timezone, fallback, reward_within, missing_reward, currency),
-            pool,
+            *(pool, context),
         )
-        given = settings.chosen(policy)
+        given = settings.chosen(policy, context)
         opening = settings.agreed(arms, budget, given, name, terms, requests, costs)
         self._start(store, opening.name, opening, given)
         self._log_rounded("Campaign", budget, opening.budget)
@@ -160,6 +175,7 @@ class Campaign(SpendingFunctions):
         timeout: float | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        context: RequestContext | None = None,
     ) -> Steps[OpenPull | None]:
         """The next pull, or None when the campaign has ended.
 
@@ -175,12 +191,14 @@ class Campaign(SpendingFunctions):
             timeout: seconds to wait at most, for a pull or for a store that others hold.
             tags: a few words to find the pull by, see `pulls`.
             metadata: a small JSON object that is kept with it.
+            context: what is known of the request, as agreed: a value for each name, or the vector.
 
         Raises NotNow, with `retry_after` in seconds, if no pull can be named at the moment; StoreBusy, if the store did
         not answer in time. A pull whose asker gave up, by a timeout or Ctrl-C, is cancelled, unless it has a key, by
         which it can be asked for again.
         """
-        command = settings.asked("ask", key, ttl, tags, metadata, self._ceiling("ask", most), arms)
+        features = self._features("ask", context)
+        command = settings.asked("ask", key, ttl, tags, metadata, self._ceiling("ask", most), arms, features)
         seconds = settings.seconds_of("ask", timeout)
         if wait is True:
             pull = yield from self._queue.ask(command, seconds)
@@ -202,6 +220,7 @@ class Campaign(SpendingFunctions):
         arms: Iterable[str] | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        context: RequestContext | None = None,
     ) -> Steps[list[OpenPull]]:
         """Up to `n` pulls at once; fewer if the budget or `max_in_flight` allows fewer, none at the end.
 
@@ -211,7 +230,8 @@ class Campaign(SpendingFunctions):
         n = whole("ask_many", "n", n, at_least=1, at_most=MOST_AT_ONCE)
         if key is not None:
             key = label("ask_many", "key", f"{key}//{n}").rpartition("//")[0]
-        one = settings.asked("ask_many", None, ttl, tags, metadata, self._ceiling("ask_many", most), arms)
+        features = self._features("ask_many", context)
+        one = settings.asked("ask_many", None, ttl, tags, metadata, self._ceiling("ask_many", most), arms, features)
         keys = [None if key is None else c.one_of_many(key, i) for i in range(n)]
         replies: list[Reply] = yield [one._replace(key=key) for key in keys]
         pulls = [OpenPull.of(reply, self, self._state.name) for reply in replies if isinstance(reply, Pull)]
@@ -498,8 +518,10 @@ class Campaign(SpendingFunctions):
         return self._hooks.add(kind, hook)
 
     @sync
-    def reasons(self, most: int = MOST) -> Steps[Reasons]:
+    def reasons(self, most: int = MOST, context: RequestContext | None = None) -> Steps[Reasons]:
         """Which arm an ask would name now, and why: what its policy weighs, for up to `most` arms. Nothing changes.
+
+        Where requests have a `context`, it is that of the last ask if none is given.
 
         >>> from outlay import Campaign
         >>> campaign = Campaign(["a", "b"], 100, "Frugal")
@@ -511,7 +533,8 @@ class Campaign(SpendingFunctions):
         ('a', 'a has the best rate so far, and the evidence against every other arm is enough for now.')
         """
         most = whole("reasons", "most", most, at_least=1)
-        explanation: Explanation = yield c.Explain()
+        features = None if context is None else self._features("reasons", context)
+        explanation: Explanation = yield c.Explain(features)
         return reasons_of(explanation, most)
 
     astatus, areasons = as_async(status), as_async(reasons)
@@ -609,6 +632,9 @@ class Campaign(SpendingFunctions):
             if isinstance(reply, Receipt):
                 settled(pull)
         return replies
+
+    def _features(self, owner: str, context: RequestContext | None) -> Features | None:
+        return encoded(owner, self._state.terms.context, context)
 
     def _ceiling(self, owner: str, most: Most) -> c.Ceiling | None:
         return settings.ceiling_of(self._state.unit, owner, most)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from outlay.campaign.ledger.allocate import admissible, learner_of
+from outlay.campaign.ledger.events import Features
 from outlay.campaign.ledger.learner import ChoiceInputs
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
@@ -60,11 +61,11 @@ class Reasons(msgspec.Struct, frozen=True):
     untried: int
 
 
-def explanation_of(state: State, arm: int | None) -> Explanation:
+def explanation_of(state: State, arm: int | None, context: Features | None = None) -> Explanation:
     """What the next choice would be made by, copied."""
     spent = state.unit.amount(state.counted)
     allowed_arms = admissible(state) or range(len(state.arms))
-    inputs = learner_of(state).inputs(allowed_arms, state.under_way, spent, state.used_now)
+    inputs = learner_of(state).inputs(allowed_arms, state.under_way, spent, state.used_now, context)
     names, samples, forgotten = zip(*((each.name, each.samples, each.forgotten) for each in state.arms), strict=True)
     return Explanation(arm, inputs, names, state.terms.policy["name"], samples, forgotten)
 

@@ -66,6 +66,7 @@ class PullStatus(msgspec.Struct, frozen=True):
 
     `cost` and `reward` are what it counts for now: as it was told, charged or amended; None if it counts for nothing. A
     pull that is paid awaits its reward, until `reward_due` where that was agreed; one `overdue` was told without.
+    `context` has the features of its request.
     """
 
     id: int
@@ -86,6 +87,7 @@ class PullStatus(msgspec.Struct, frozen=True):
     fallback: bool = False
     reward_due: datetime | None = None
     overdue: bool = False
+    context: tuple[float, ...] | None = None
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -445,6 +447,7 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         fallback=pull.fallback,
         reward_due=None if pull.reward_due is None else when(pull.reward_due),
         overdue=pull.overdue,
+        context=event.context,
     )
 
 
@@ -493,6 +496,6 @@ def _readable(value: Any, unit: Unit, name: str = "") -> Any:
         return None if value is None else when(value)
     if isinstance(value, dict) and name == "most":  # of each arm
         return {arm: unit.amount(units) for arm, units in value.items()}
-    if isinstance(value, dict) and name not in ("policy", "metadata"):
+    if isinstance(value, dict) and name not in ("policy", "metadata", "context"):
         return {key: _readable(part, unit, key) for key, part in value.items()}
     return [_readable(part, unit) for part in value] if isinstance(value, (list, tuple)) else value

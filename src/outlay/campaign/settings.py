@@ -14,9 +14,10 @@ import msgspec
 import numpy as np
 
 from outlay import __version__, policies
+from outlay.campaign.context import agreed_kinds, features_of
 from outlay.campaign.ledger import events as c
 from outlay.campaign.ledger.allocate import unknown_arm
-from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Settings, Terms
+from outlay.campaign.ledger.events import DEFAULT, Amount, ArmTerms, Features, Kinds, Settings, Terms
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import State
 from outlay.campaign.ledger.validation import (
@@ -26,6 +27,7 @@ from outlay.campaign.ledger.validation import (
     MOST_REWARD,
     OWNER,
     check_opening,
+    check_room,
     label,
 )
 from outlay.campaign.ledger.windows import MICROS, zone_of
@@ -33,7 +35,7 @@ from outlay.campaign.records import Entry
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
-from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, parameters_of
+from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, has, parameters_of
 from outlay.text import in_seconds, listed, one_of
 from outlay.usercode import instead_of_class
 
@@ -63,15 +65,20 @@ def agreed(
 ) -> c.Open:
     """The command that opens the campaign, or BadParameter; where no policy was chosen, the default one runs it."""
     unit = Unit.named(settings.unit)
-    if policy is None:
+    kinds = agreed_kinds(settings.context)
+    if policy is None and kinds is not None:
+        policy = policies.LinearRation(features_of(kinds))
+    elif policy is None:
         policy = policies.default() if requests is None else policies.Ration()
     named = arm_terms(unit, arms, costs or {})
     check_policy(OWNER, "policy", policy, len(named))
-    check_memory(OWNER, policy, len(named))
+    terms = _terms(unit, policy, settings, kinds)
+    check_room(OWNER, len(named), terms)
+    if not has(check_memory(OWNER, policy, len(named)), "arrive") and kinds is not None:
+        raise BadParameter(OWNER, "policy", "one that decides by a context: LinearRation does", type(policy).__name__)
     if costs and "costs" not in parameters_of(policy):
         kind = type(policy).__name__
         raise BadParameter(OWNER, "costs", f"None with {kind}, which takes no mean costs: Ration does", costs)
-    terms = _terms(unit, policy, settings)
     most = None if requests is None else requests_of(OWNER, requests)
     opening = c.Open(label(OWNER, "name", name), named, positive(unit, OWNER, "budget", budget), terms, most)
     check_opening(c.Opened(*opening))
@@ -87,7 +94,7 @@ def like(model: State, name: str) -> c.Open:
     return opening
 
 
-def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
+def _terms(unit: Unit, policy: Policy, settings: Settings, context: Kinds | None) -> Terms:
     """The settings as the ledger holds them; `check_opening` has yet to see that they are within their limits."""
     s = settings
     if not isinstance(s.negative_costs, bool):
@@ -116,6 +123,7 @@ def _terms(unit: Unit, policy: Policy, settings: Settings) -> Terms:
         missing_reward=_missing_reward(s),
         currency=None if s.currency is None else _currency(s.currency),
         pool=None if s.pool is None else label(OWNER, "pool", s.pool),
+        context=context,
         format=c.FORMAT,
     )
 
@@ -141,8 +149,11 @@ def _currency(currency: object) -> str:
     return str.__str__(currency)
 
 
-def chosen(policy: PolicyGiven) -> Policy | None:
-    """The policy that a user named: an object, a name, or a mapping of name and parameters; None where none was."""
+def chosen(policy: PolicyGiven, context: object = None) -> Policy | None:
+    """The policy that a user named: an object, a name, or a mapping of name and parameters; None where none was.
+
+    How many features the campaign's context has need not be said to one that is named.
+    """
     if policy is None:
         return None
     name: object = policy
@@ -156,6 +167,9 @@ def chosen(policy: PolicyGiven) -> Policy | None:
     kind = policies.named(name)
     if kind is None:
         raise BadParameter(OWNER, "policy", one_of(policies.BY_NAME, name), name)
+    kinds = agreed_kinds(context)
+    if kinds is not None and "features" in getattr(kind, "_fields", ()):
+        parameters = {"features": features_of(kinds), **parameters}
     try:
         return cast("Policy", kind(**parameters))
     except TypeError as error:
@@ -323,12 +337,14 @@ def asked(
     metadata: object,
     most: c.Ceiling | None = None,
     arms: Iterable[str] | None = None,
+    context: Features | None = None,
 ) -> c.Ask:
     """The command of an ask."""
     named = None if key is None else label("ask", "key", key)
     span = None if ttl is None else micros("ask", ttl)
     notes = tags_of(owner, tags), metadata_of(owner, metadata)
-    return c.Ask(named, span, *notes, most, arms=None if arms is None else some_arms(owner, arms))
+    some = None if arms is None else some_arms(owner, arms)
+    return c.Ask(named, span, *notes, most, arms=some, context=context)
 
 
 def some_arms(owner: str, arms: object) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, Moments, Sample
+from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
 from outlay.parameters import is_record
@@ -174,6 +175,12 @@ class CampaignMemory(Memory, Protocol):
 
     def with_new_arm(self) -> MemoryTuple:
         """A copy with one arm more. Without it no arm can be added."""
+
+    def arrive(self, features: Vector, /) -> None:
+        """A request that has these features is to be served. Without it, a campaign can have no context."""
+
+    def observe_with(self, features: Vector, arm: int, cost: float, reward: float, /) -> None:
+        """Take in one sample of an arm, for a request that has these features: needed with `arrive`."""
 
     def insert_at_random(self, rng: np.random.Generator, /) -> None:
         """Give the arm that was added last a random place among those that are not open."""

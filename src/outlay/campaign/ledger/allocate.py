@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from outlay import __version__
+from outlay.campaign.context import encoded, features_of
 from outlay.campaign.ledger import events as e
+from outlay.campaign.ledger.events import Features
 from outlay.campaign.ledger.learner import EventRandom, Learner, UnderWay
 from outlay.campaign.ledger.state import Arm, State
 from outlay.campaign.ledger.windows import MICROS
@@ -28,7 +30,14 @@ class ArmChooser(Protocol):
     """Who names an arm: a campaign's learner, or what stands in for it where a ledger is replayed."""
 
     def choose(
-        self, allowed_arms: Sequence[int], under_way: UnderWay, spent: float, stream: EventRandom, used: int, /
+        self,
+        allowed_arms: Sequence[int],
+        under_way: UnderWay,
+        spent: float,
+        stream: EventRandom,
+        used: int,
+        context: Features | None,
+        /,
     ) -> int:
         """One of the open arms."""
 
@@ -55,6 +64,7 @@ def ask(state: State, command: e.Ask, now: int, chooser: ArmChooser | None) -> D
         for name in names:
             if name not in state.indices:
                 raise unknown_arm(state, f"ask({given}=…)", name)
+    check_context(state, command.context)
     if state.ended:
         return _fall_back(state, command._replace(room=None), now)
     try:
@@ -79,8 +89,8 @@ def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None
     seq, fit = state.seq + 1, with_room(state, arms, command.most, command.room)
     if not fit:
         raise NoRoom(min(reservation(state, state.arms[i], command.most, command.room) for i in arms))
-    arm, by_chance = choose(state, fit, seq, chooser)
-    propensity = estimated_propensity(state, arm, fit, seq) if by_chance and chooser is None else None
+    arm, by_chance = choose(state, fit, seq, chooser, command.context)
+    propensity = estimated_propensity(state, arm, fit, seq, command.context) if by_chance and chooser is None else None
     reserved, alone = (reservation(state, state.arms[arm], command.most, room) for room in (command.room, None))
     if len(fit) == len(arms) and reserved == alone:  # the pool had no say in it
         command = command._replace(room=None)
@@ -130,19 +140,34 @@ def retry_next_window(state: State, now: int, ended: bool = False) -> NotNow | N
     return NotNow(reason, max(MIN_RETRY_SECONDS, (state.window_end - now) / MICROS))
 
 
-def choose(state: State, allowed_arms: Sequence[int], seq: int, chooser: ArmChooser | None = None) -> tuple[int, bool]:
+def check_context(state: State, context: Features | None) -> None:
+    """Refuse a request without the features that were agreed, or with any where none were."""
+    kinds = state.terms.context
+    if kinds is None or context is None or len(context) != features_of(kinds):
+        encoded("ask", kinds, context)
+
+
+def choose(
+    state: State,
+    allowed_arms: Sequence[int],
+    seq: int,
+    chooser: ArmChooser | None = None,
+    context: Features | None = None,
+) -> tuple[int, bool]:
     """The arm that is named in the event `seq`, by the policy or by `chooser`, and whether chance had a part in it."""
     stream = EventRandom(state.terms.seed, seq)
-    return _named(state, chooser or learner_of(state), allowed_arms, stream), stream.used
+    return _named(state, chooser or learner_of(state), allowed_arms, stream, context), stream.used
 
 
-def estimated_propensity(state: State, arm: int, allowed_arms: Sequence[int], seq: int) -> float | None:
+def estimated_propensity(
+    state: State, arm: int, allowed_arms: Sequence[int], seq: int, context: Features | None = None
+) -> float | None:
     """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
     draws, learner = state.terms.propensity_draws, state.learner
     if not draws or learner is None:
         return None
     streams = (EventRandom(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
-    agreed = sum(_named(state, learner, allowed_arms, stream) == arm for stream in streams)
+    agreed = sum(_named(state, learner, allowed_arms, stream, context) == arm for stream in streams)
     return (1 + agreed) / (1 + draws)
 
 
@@ -231,8 +256,11 @@ def _has_known_cost(arm: Arm) -> bool:
     return arm.max_cost_seen > 0
 
 
-def _named(state: State, chooser: ArmChooser, allowed_arms: Sequence[int], stream: EventRandom) -> int:
-    return chooser.choose(allowed_arms, state.under_way, state.unit.amount(state.counted), stream, state.used_now)
+def _named(
+    state: State, chooser: ArmChooser, allowed_arms: Sequence[int], stream: EventRandom, context: Features | None
+) -> int:
+    spent = state.unit.amount(state.counted)
+    return chooser.choose(allowed_arms, state.under_way, spent, stream, state.used_now, context)
 
 
 def _fall_back(state: State, command: e.Ask, now: int) -> Decided:
@@ -277,6 +305,7 @@ def _asked(
         command.most,
         command.room,
         command.arms,
+        command.context,
     )
 
 

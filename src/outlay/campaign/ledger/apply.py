@@ -6,6 +6,8 @@ The state is changed in place and returned: copying it would make each event cos
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.learner import ORDER, EventRandom, Learner
 from outlay.campaign.ledger.money import Unit
@@ -67,8 +69,11 @@ def _asked(state: State, event: e.Asked, record: e.Record) -> None:
     pull = PullState(
         *(record.seq, event.arm, event.reserved, record.at, event.key, event.ttl, event.expires, event.propensity),
         fallback=event.fallback,
+        context=None if event.context is None else msgspec.json.encode(event.context).decode(),
     )
     state.open_pull(pull)
+    if state.learner and event.context is not None:
+        state.learner.arrive(event.context)
     state.used += 1
     arm = state.arms[event.arm]
     arm.in_flight += 1
@@ -82,7 +87,7 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
     reward = event.reward
     if reward is None and event.instead:  # what it was charged with stands in for the reward until that comes
         reward = event.instead.reward
-    place = _count(state, event.arm, event.cost, reward, event.instead, record)
+    place = _count(state, event.pull, event.arm, event.cost, reward, event.instead, record)
     _set_apart(state, event.cost - (event.instead.cost if event.instead else 0), event.earlier, event.fallback)
     _note_told_cost(state, event.arm, event.cost)
     state.unreported.pop(event.arm, None)
@@ -103,7 +108,9 @@ def _told(state: State, event: e.Told, record: e.Record) -> None:
 
 def _rewarded(state: State, event: e.Rewarded, record: e.Record) -> None:
     instead, arm = event.instead, state.arms[event.arm]
-    place = _count(state, event.arm, instead.cost, event.reward, instead, record, learn=not event.unlearned)
+    place = _count(
+        *(state, event.pull, event.arm, instead.cost, event.reward, instead, record), learn=not event.unlearned
+    )
     arm.awaited -= instead.reward is None and not event.late
     arm.overdue += event.missing - event.late
     state.note_under_way(event.arm)
@@ -122,7 +129,9 @@ def _expired(state: State, event: e.Expired, record: e.Record) -> None:
         learn = not event.unlearned
         if learn and state.learner:
             state.learner.expect_loss(pull.arm)
-        pull.sample_index = _count(state, pull.arm, event.charged, event.reward, None, record, learn=learn)
+        pull.sample_index = _count(
+            *(state, event.pull, pull.arm, event.charged, event.reward, None, record), learn=learn
+        )
         pull.cost, pull.reward = event.charged, event.reward
         _set_apart(state, event.charged, state.is_earlier(pull), pull.fallback)
     if not event.charged:
@@ -146,7 +155,7 @@ def _extended(state: State, event: e.Extended, _: e.Record) -> None:
 
 
 def _amended(state: State, event: e.Amended, record: e.Record) -> None:
-    _count(state, event.arm, event.cost, event.reward, event.instead, record)
+    _count(state, event.pull, event.arm, event.cost, event.reward, event.instead, record)
     _set_apart(state, event.cost - event.instead.cost, event.earlier, event.fallback)
     _note_told_cost(state, event.arm, event.cost)
     state.note_under_way(event.arm)
@@ -224,6 +233,7 @@ def _warmed(state: State, event: e.Warmed, record: e.Record) -> None:
 
 def _count(
     state: State,
+    number: int,
     index: int,
     cost: int,
     reward: float | None,
@@ -245,7 +255,9 @@ def _count(
             learner.revise(index, place, (unit.amount(instead.cost), before), (unit.amount(cost), reward))
     else:
         if learner:
-            learner.observe(index, unit.amount(cost), reward, EventRandom(state.terms.seed, record.seq))
+            features = None if state.terms.context is None else state.pulls[number].features
+            stream = EventRandom(state.terms.seed, record.seq)
+            learner.observe(index, unit.amount(cost), reward, stream, features)
         place = arm.samples
         arm.samples += 1
     if instead is None:

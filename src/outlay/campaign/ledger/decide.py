@@ -18,6 +18,7 @@ from outlay.campaign.ledger.validation import (
     check_arm,
     check_opening,
     check_requests,
+    check_room,
     check_some_arm_fits,
 )
 from outlay.campaign.ledger.windows import bounds, renewal
@@ -95,7 +96,7 @@ def decide(state: State | None, command: e.Command, now: int, chooser: ArmChoose
         case e.Explain():  # which arm an ask would name now, a pause aside
             learner_of(state)
             arms = [] if state.ended else admissible(state)
-            return [], choose(state, arms, state.seq + 1)[0] if arms else None
+            return [], choose(state, arms, state.seq + 1, context=command.context)[0] if arms else None
     assert_never(command)
 
 
@@ -313,6 +314,7 @@ def _add_arm(state: State, command: e.AddArm, chooser: ArmChooser | None) -> Dec
         raise CampaignConflict(f"arm {given.name!r} is there already, with {what} {pair[0]}, not {pair[1]}")
     if len(state.arms) >= MOST_ARMS:
         raise CampaignConflict(f"the campaign has {len(state.arms):,} arms, and cannot have more")
+    check_room("add_arm", len(state.arms) + 1, state.terms)
     (chooser or learner_of(state)).check_wider()
     return [e.Added(command.arm)], None
 
@@ -320,6 +322,8 @@ def _add_arm(state: State, command: e.AddArm, chooser: ArmChooser | None) -> Dec
 def _warm_start(state: State, command: e.WarmStart) -> Decided:
     if command.key in state.warmed:
         return [], 0
+    if state.terms.context is not None:
+        raise CampaignConflict(f"campaign {state.name!r} learns by the context of each pull, which samples have not")
     arms = {name: _arm_index(state, "warm_start", name) for name in set(command.arms)}
     for reward in command.rewards:
         _check_reward("warm_start", reward)

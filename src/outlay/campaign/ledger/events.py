@@ -1,5 +1,6 @@
 """What can be asked of a campaign and what can have happened in it: commands, events, their JSON, and their chain."""
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, SupportsIndex
@@ -11,6 +12,10 @@ Mode = Literal["until_exceeded", "hard"]
 Expiry = Literal["charge", "release"]
 Window = Literal["day", "week", "month"]
 Ceiling = int | dict[str, int]  # the most a call can cost: on any arm, or on each that is named
+ContextKinds = int | Iterable[str] | Mapping[str, int | str | Iterable[str]]  # of requests, as users say it
+Kind = int | str | tuple[str, ...]
+Kinds = int | dict[str, Kind]  # the same, as the ledger holds it
+Features = tuple[float, ...]
 PullName = int | str  # the number of a pull, or the key it was asked for with
 HOUR = 3600.0
 
@@ -36,6 +41,7 @@ class Settings(NamedTuple):
     missing_reward: float | Literal["unknown"] = "unknown"
     currency: str | None = None
     pool: str | None = None
+    context: ContextKinds | None = None
 
 
 DEFAULT = Settings()
@@ -84,6 +90,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     missing_reward: float | None = None  # what one counts as that did not come; None where nothing is known of it
     currency: str | None = None  # in which amounts are shown; no rule reads it
     pool: str | None = None  # the campaign in which all that is set aside and spent counts as well
+    context: Kinds | None = None  # what is told of each request
     format: int = 1  # FORMAT, as it was when the campaign was opened
 
 
@@ -113,6 +120,7 @@ class Asked(Event, frozen=True):
     most: Ceiling | None = None  # what the call could cost at most, as its asker said
     room: int | None = None  # what was left in the pool, where that had a say in this
     arms: tuple[str, ...] | None = None  # those that could serve this call, as its asker said
+    context: Features | None = None  # of the request that it is for
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -344,6 +352,7 @@ class Ask(NamedTuple):
     or_fallback: bool = False  # where no arm can be named now, name the fallback at once
     room: int | None = None  # what may be set aside, where that is bounded by a pool
     arms: tuple[str, ...] | None = None  # those that can serve this call; None for all
+    context: Features | None = None
 
 
 class Tell(NamedTuple):
@@ -460,7 +469,9 @@ class Restore(NamedTuple):
 
 
 class Explain(NamedTuple):
-    """Say which arm would be named now, and what for; nothing happens."""
+    """Say which arm would be named now, and what for; nothing happens. Without a context, for the last request."""
+
+    context: Features | None = None
 
 
 class ExpirePulls(NamedTuple):

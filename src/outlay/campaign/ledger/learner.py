@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outlay.beliefs import Lead, Sample
+from outlay.campaign.ledger.events import Features
+from outlay.checks import Vector
 from outlay.errors import BadParameter, OutlayError
 from outlay.formulas.argmax import Counts, Now, best_by_excess, best_by_sample, best_by_score, best_of_opened, log_of
 from outlay.formulas.lazy_leader import (
@@ -97,10 +99,19 @@ class Learner:
         if isinstance(self.memory, SequentialMemory):
             self.memory.shuffle(cast("np.random.Generator", stream))
 
-    def observe(self, arm: int, cost: float, reward: float, stream: "EventRandom") -> None:
-        """Learn one sample."""
+    def arrive(self, features: Features) -> None:
+        """A request was asked for that has these features."""
+        self.memory.arrive(np.array(features))
+
+    def observe(
+        self, arm: int, cost: float, reward: float, stream: "EventRandom", features: Vector | None = None
+    ) -> None:
+        """Learn one sample; `features` are those of its request, where the campaign is told of them."""
         before = self.memory.forgotten(arm) if self._notices else 0
-        self.memory = observed(self.memory, arm, cost, reward)
+        if features is None:
+            self.memory = observed(self.memory, arm, cost, reward)
+        else:
+            self.memory.observe_with(features, arm, cost, reward)
         if self._notices and (after := self.memory.forgotten(arm)) > before:
             self.noticed[arm] = after
         if self._settles:
@@ -188,16 +199,23 @@ class Learner:
         self._chooser.forget()
 
     def choose(
-        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, stream: "EventRandom", used: int = 0
+        self,
+        open_arms: Sequence[int],
+        under_way: UnderWay,
+        spent: float,
+        stream: "EventRandom",
+        used: int = 0,
+        context: Features | None = None,
     ) -> int:
         """The arm to pull next, of those that are open, which are in order; `under_way` counts the pulls of each.
 
         For a policy that shares requests out, pulls are the requests `used` so far, and what is under way is spent.
+        `context` has the features of the request; None for none, or for the last one.
         """
         memory, pulls = self._with(under_way)
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            return self._chosen(open_arms, copied(memory), pulls, now, stream)
+            return self._chosen(open_arms, told(memory, context), pulls, now, stream)
         view, pulls = self._among(open_arms, memory, pulls)
         if self._kind == "excess":
             place = self._chooser.choose(self.policy, view, pulls, open_arms, under_way, self.pulls)
@@ -207,13 +225,15 @@ class Learner:
             place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
 
-    def inputs(self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int) -> "ChoiceInputs":
+    def inputs(
+        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int, context: Features | None = None
+    ) -> "ChoiceInputs":
         """What the next choice would be made by, copied: it can be looked at while the campaign goes on."""
         memory, pulls = self._with(under_way)
         memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            return ChoiceInputs(self.policy, memory, pulls, now, range(len(pulls)))
+            return ChoiceInputs(self.policy, told(memory, context), pulls, now, range(len(pulls)))
         return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
 
     def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
@@ -417,6 +437,14 @@ def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
     """The memory with one sample more."""
     memory.observe(arm, cost, reward)
     return cast("CampaignMemory", memory).enlarged() if memory.full() else memory
+
+
+def told(memory: Memory, context: Features | None) -> Any:
+    """A copy that was told of a request, if there is one."""
+    memory = copied(memory)
+    if context is not None:
+        cast("CampaignMemory", memory).arrive(np.array(context))
+    return memory
 
 
 def copied(memory: Any) -> Any:

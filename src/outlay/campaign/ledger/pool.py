@@ -104,6 +104,8 @@ def check_pool(pool: State, member: e.Open) -> None:
         raise BadParameter(OWNER, "name", f"at most {LONGEST_MEMBER} characters with a pool", member.name)
     if terms.pool is not None or terms.fallback is not None or terms.mode != "hard":
         raise BadParameter(OWNER, "pool", "a campaign in hard mode, with neither a fallback nor a pool", pool.name)
+    if terms.context is not None:
+        raise BadParameter(OWNER, "pool", "a campaign without a context", pool.name)
     if len(pool.arms) != 1 or pool.arms[0].max_cost is not None:
         raise BadParameter(OWNER, "pool", "a campaign with one arm, which has no maximum", pool.name)
     if terms.unit != member.terms.unit:

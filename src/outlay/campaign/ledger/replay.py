@@ -111,7 +111,7 @@ def _chooses_otherwise(state: State, record: e.Record) -> bool:
         return False
     event = record.event
     arms = with_room(state, admissible(state, event.most, arms_of(state, event.arms)), event.most, event.room)
-    return choose(state, arms, record.seq)[0] != event.arm
+    return choose(state, arms, record.seq, context=event.context)[0] != event.arm
 
 
 def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
@@ -119,7 +119,7 @@ def _command(state: State, event: e.AnyEvent, at: int) -> e.Command:
     match event:
         case e.Asked():
             notes = event.key, event.ttl, event.tags, event.metadata
-            return e.Ask(*notes, event.most, event.fallback, event.room, event.arms)
+            return e.Ask(*notes, event.most, event.fallback, event.room, event.arms, event.context)
         case e.Told():
             return e.Tell(event.pull, event.cost, event.reward, None, event.rounded)
         case e.Rewarded():

@@ -5,10 +5,12 @@ from heapq import heapify, heappop, heappush
 from typing import Literal
 
 import msgspec
+import numpy as np
 
 from outlay.campaign.ledger.events import NOTHING, ArmTerms, Opened, PullName, spellings
 from outlay.campaign.ledger.learner import InFlight, Learner
 from outlay.campaign.ledger.money import Unit
+from outlay.checks import Vector
 
 PullPhase = Literal["open", "paid", "told", "expired", "cancelled"]  # paid: its cost was told, its reward is awaited
 Ending = Literal["exhausted", "closed"]
@@ -38,6 +40,12 @@ class PullState(msgspec.Struct):
     fallback: bool = False  # it counts against no budget
     reward_due: int | None = None  # when its reward is missing, if it was paid and that does not come
     overdue: bool = False  # the reward did not come in time, and has not come since
+    context: str | None = None  # the features of its request, as JSON
+
+    @property
+    def features(self) -> Vector | None:
+        """Those of its request, where the campaign is told of them."""
+        return None if self.context is None else np.array(msgspec.json.decode(self.context), np.float64)
 
 
 class Arm(msgspec.Struct):

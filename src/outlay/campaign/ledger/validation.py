@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from outlay.campaign.context import LARGEST, check_kinds, features_of
 from outlay.campaign.ledger import events as e
 from outlay.campaign.ledger.money import MOST, Unit
 from outlay.checks import real, word
@@ -17,6 +18,7 @@ OWNER = "Campaign"
 LONGEST = 200  # characters of a name or a key
 LONGEST_NOTE = 300  # of what is made of them: the key of a part, a policy with its version
 MOST_ARMS = 100_000
+MOST_LEARNED = 10**6  # numbers that a campaign with a context keeps, or so
 MOST_REWARD = 1e100  # of one pull, either sign: the squares of many must have a sum
 MOST_REQUESTS = 10**15
 LEAST_MEAN, MOST_MEAN = 1e-100, 1e15  # the size of an arm's mean cost
@@ -37,6 +39,7 @@ def check_opening(opening: e.Opened) -> None:
         check_arm(OWNER, arm)
     if len({arm.name for arm in opening.arms}) < len(opening.arms):
         raise BadParameter(OWNER, "arms", "different names", [arm.name for arm in opening.arms])
+    check_room(OWNER, len(opening.arms), opening.terms)
     if opening.terms.fallback not in (None, *(arm.name for arm in opening.arms)):
         raise BadParameter(OWNER, "fallback", "one of the arms", opening.terms.fallback)
     check_terms(opening.terms)
@@ -50,6 +53,14 @@ def check_arm(owner: str, arm: e.ArmTerms) -> None:
         real(owner, "cost", arm.mean_cost, at_least=-MOST_MEAN, at_most=MOST_MEAN)
         if repr(arm.mean_cost) == "-0.0" or 0.0 < abs(arm.mean_cost) < LEAST_MEAN:
             raise BadParameter(owner, "cost", f"0, or at least {LEAST_MEAN:g} in size", arm.mean_cost)
+
+
+def check_room(owner: str, arms: int, terms: e.Terms) -> None:
+    """Refuse more arms than a campaign with a context can learn of: each has a matrix of its own."""
+    features = 0 if terms.context is None else features_of(terms.context)
+    if features and arms * (features + 16) ** 2 > MOST_LEARNED:
+        most = MOST_LEARNED // (features + 16) ** 2
+        raise BadParameter(owner, "arms", f"at most {most} with {features} features", arms)
 
 
 def check_requests(owner: str, requests: int | None, least: int = 1) -> None:
@@ -81,6 +92,11 @@ def check_terms(terms: e.Terms) -> None:
     _check_range(OWNER, "reservation in units", t.reservation, 0, MOST)
     _check_range(OWNER, "first_pulls", t.first_pulls, 1, 2**63 - 1)
     _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
+    if t.context is not None:
+        check_kinds(t.context)
+        if t.policy["parameters"].get("features") != (count := features_of(t.context)):
+            allowed = f"one with features={count}, as many as the context has"
+            raise BadParameter(OWNER, "policy", allowed, t.policy["name"])
     if t.window is not None:
         word(OWNER, "window", t.window, get_args(e.Window))
     label(OWNER, "timezone", t.timezone)
@@ -131,6 +147,8 @@ def check_event(event: e.AnyEvent) -> None:
         for most in event.most.values() if isinstance(event.most, dict) else [event.most]:
             _check_range("Asked", "most in units", most, 0, MOST)
         _check_range("Asked", "room in units", event.room, -(2**63), 2**63)
+        for feature in event.context or ():
+            real("Asked", "context", feature, at_least=-LARGEST, at_most=LARGEST)
     _check_range(type(event).__name__, "cost in units", getattr(event, "cost", None), -MOST, MOST)
 
 

@@ -159,7 +159,7 @@ def _shown(state: State, command: Command, reply: int | None, now: int, pool: Po
             return msgspec.structs.replace(receipt, overrun=True)
         return receipt
     if isinstance(command, Explain):
-        return explanation_of(state, reply)
+        return explanation_of(state, reply, command.context)
     return reply
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-REVISION = "0003"  # of the tables this version reads and writes
+REVISION = "0004"  # of the tables this version reads and writes
 
 metadata = sa.MetaData()
 _Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -97,6 +97,7 @@ pull = sa.Table(
     sa.Column("fallback", sa.Boolean, nullable=False),
     sa.Column("reward_due", _Big),
     sa.Column("overdue", sa.Boolean, nullable=False),
+    sa.Column("context", sa.Text),  # JSON; NULL where the campaign has none
     sqlite_with_rowid=False,
 )
 # Most pulls have no key: in SQLite, where each commit writes whole pages, these stay out of the index.

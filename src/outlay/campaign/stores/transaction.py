@@ -518,8 +518,10 @@ class CachedLedger:
 
     def _fold(self, connection: Connection, records: Iterable[Record]) -> None:
         for record in records:
-            if self.state and isinstance(record.event, Told) and record.event.reward_due:  # it stays until then
-                queries.load_pulls(connection, self.campaign_id, self.state, [record])
+            event, state = record.event, self.state
+            stays = isinstance(event, Told) and event.reward_due  # until then
+            if state and (stays or (state.terms.context is not None and record.about() is not None)):
+                queries.load_pulls(connection, self.campaign_id, state, [record])
             try:
                 self.state = apply(self.state, record, self._policy)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
