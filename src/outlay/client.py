@@ -29,6 +29,7 @@ import msgspec
 from msgspec import convert
 
 from outlay import errors
+from outlay.campaign.context import RequestContext
 from outlay.campaign.ledger.events import DEFAULT, Amount
 from outlay.campaign.ledger.money import decimal_of
 from outlay.campaign.ledger.state import PullPhase
@@ -263,6 +264,7 @@ class Client(_Base[ClientPull]):
         timeout: float | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        context: RequestContext | None = None,
     ) -> Steps[ClientPull | None]:
         """The next pull, or None when the campaign has ended; as `Campaign.ask`.
 
@@ -270,7 +272,7 @@ class Client(_Base[ClientPull]):
         pull. Give a key of your own where the work may be taken up by another process. With a number as `wait`, a
         service that does not answer has a second more; then Unreachable or StoreBusy is raised.
         """
-        path, body = self._ask_path, _asked(key, ttl, most, arms, tags, metadata)
+        path, body = self._ask_path, _asked(key, ttl, most, arms, tags, metadata, context)
         bounded = not isinstance(wait, bool)  # then the fallback is named in the end, if there is one
         within = real("ask", "wait", wait, at_least=0, at_most=LONGEST_WAIT) if bounded else math.inf if wait else 0.0
         end = time.monotonic() + min(within, math.inf if timeout is None else timeout)
@@ -298,9 +300,11 @@ class Client(_Base[ClientPull]):
         arms: Iterable[str] | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        context: RequestContext | None = None,
     ) -> Steps[list[ClientPull]]:
         """Up to `n` pulls at once; as `Campaign.ask_many`."""
-        said = yield from self._send("POST", self._ask_path, {"n": n, **_asked(key, ttl, most, arms, tags, metadata)})
+        asked = _asked(key, ttl, most, arms, tags, metadata, context)
+        said = yield from self._send("POST", self._ask_path, {"n": n, **asked})
         return [self._held(each) for each in said["pulls"]]
 
     @sync
@@ -381,9 +385,10 @@ class Client(_Base[ClientPull]):
         return convert(said, Status)
 
     @sync
-    def reasons(self, most: int = MOST_REASONS) -> Steps[Reasons]:
+    def reasons(self, most: int = MOST_REASONS, context: RequestContext | None = None) -> Steps[Reasons]:
         """Which arm an ask would name now, and why; as `Campaign.reasons`."""
-        return convert((yield from self._get("reasons", most=most)), Reasons)
+        told = {} if context is None else {"context": msgspec.json.encode(_told(context), enc_hook=_plain).decode()}
+        return convert((yield from self._get("reasons", most=most, **told)), Reasons)
 
     @sync
     def pulls(
@@ -642,6 +647,7 @@ def _asked(
     arms: Iterable[str] | None,
     tags: Iterable[str],
     metadata: Mapping[str, Any] | None,
+    context: RequestContext | None,
 ) -> Json:
     known = None if metadata is None else dict(metadata)
     if isinstance(most, Mapping):
@@ -649,7 +655,16 @@ def _asked(
     else:
         ceiling = None if most is None else str(_paid("ask", most, "most"))
     asked = {"key": key or uuid.uuid4().hex, "ttl": ttl, "most": ceiling, "tags": list(tags), "metadata": known}
+    if context is not None:
+        asked |= {"context": _told(context)}
     return asked if arms is None else asked | {"arms": some_arms("ask", arms)}
+
+
+def _told(context: RequestContext) -> Json | list[float]:
+    """What is told of a request, as JSON has it."""
+    if not isinstance(context, Mapping):
+        return [*context]
+    return {name: value.tolist() if hasattr(value, "tolist") else value for name, value in context.items()}
 
 
 def _earned(owner: str, reward: float) -> float:

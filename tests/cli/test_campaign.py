@@ -372,3 +372,16 @@ def test_a_campaign_spends_from_its_pool(outlay: Run) -> None:
     outlay("new", "--arm", "a=0.25", "--budget", "5", "--pool", "team")
     outlay("ask")
     assert line(outlay("status", "--name", "team"))["reserved"] == 0.25
+
+
+def test_what_is_told_of_a_request(outlay: Run) -> None:
+    new = ["new", "--arm", "a", "--arm", "b", "--budget", "9", "--context", "length=number:500"]
+    line(outlay(*new, "--context", 'tenant=["u", "v"]', "--context", "depth", "--context", "place=2"))
+    said = ["--context", "length=250", "--context", "tenant=v", "--context", "depth=3", "--context", "place=[1, 2]"]
+    line(outlay("ask", *said))
+    assert line(outlay("pulls"))["context"] == [0.5, 0.0, 1.0, 3.0, 1.0, 2.0]
+    assert "tenant" in refused(outlay("ask", *said[:2]), code=2)
+    assert "each name once" in misused(outlay("ask", *said, "--context", "depth=4"))
+    assert "NAME=VALUE" in misused(outlay("ask", "--context", "depth"))
+    line(outlay(*new[:-2], "--context", "2", "--name", "vectors"))
+    assert line(outlay("ask", "--name", "vectors", "--context", "[1, 2.5]"))["arm"] == "a"

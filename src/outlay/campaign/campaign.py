@@ -18,6 +18,7 @@ from outlay.campaign.ledger.events import (
     ContextKinds,
     Expiry,
     Features,
+    Kinds,
     Mode,
     Settings,
     Window,
@@ -574,6 +575,11 @@ class Campaign(SpendingFunctions):
     def pool(self) -> str | None:
         """The campaign that is its pool, if it has one."""
         return self._state.terms.pool
+
+    @property
+    def context(self) -> Kinds | None:
+        """What is told of each request, as the terms have it."""
+        return self._state.terms.context
 
     @property
     def policy(self) -> Policy | None:

@@ -36,6 +36,7 @@ class SpendingFunctions:
         *,
         most: Amount | Mapping[str, Amount] | Callable[..., Any] | None = None,
         key: Callable[..., str] | None = None,
+        context: Callable[..., Any] | None = None,
         wait: bool | float = True,
         on_error: OnError = "cancel",
     ) -> Spends:
@@ -49,6 +50,7 @@ class SpendingFunctions:
             reward: what it earns, likewise. None: it comes later, by the method `reward` and the pull's key.
             most: what a call can cost at most, as `ask` takes it, or a function of the call's arguments.
             key: a function of the call's arguments: the key of its pull. A call with the same key raises PullOver.
+            context: a function of the call's arguments: what is known of the request, as `ask` takes it.
             wait: as `ask` takes it: NotNow is raised where no arm can be named within that time.
             on_error: what an exception makes of the pull: "cancel" it, or "charge" what was set aside. Where a call
                 costs seconds, those that it took are told, with reward 0.
@@ -67,8 +69,9 @@ class SpendingFunctions:
         for name, given in (("cost", cost), ("reward", reward)):
             if isinstance(given, (str, Mapping)):
                 raise BadParameter(OWNER, name, "a number, or a function of what a call returns", given)
-        if not (key is None or callable(key)):
-            raise BadParameter(OWNER, "key", "a function of a call's arguments", key)
+        for name, function in (("key", key), ("context", context)):
+            if not (function is None or callable(function)):
+                raise BadParameter(OWNER, name, "a function of a call's arguments", function)
         word(OWNER, "on_error", on_error, get_args(OnError))
 
         def decorate(functions: Any) -> Any:
@@ -78,6 +81,7 @@ class SpendingFunctions:
 
             def steps(*args: Any, **named: Any) -> Steps[Any]:
                 asked = {"most": _value(most, *args, **named), "arms": arms, "wait": wait}
+                asked["context"] = _value(context, *args, **named)
                 pull: OpenPull | None = yield partial(verb("ask"), _value(key, *args, **named), **asked)
                 if pull is None:
                     raise BudgetSpent(self._named())

@@ -132,10 +132,40 @@ def key_and_value(text: str) -> tuple[str, object]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise click.UsageError(f"--param must be KEY=JSON; got {text!r}")
+    return key, _json_or_word(value)
+
+
+def _json_or_word(text: str) -> object:
     try:
-        return key, json.loads(value)
+        return json.loads(text)
     except (json.JSONDecodeError, RecursionError):
-        return key, value
+        return text
+
+
+def kind_of(text: str) -> tuple[str, Any]:
+    """NAME or NAME=KIND, where KIND is JSON or a word; a number alone is the length of a vector."""
+    if text.isdecimal():
+        return "", int(text)
+    name, equals, kind = text.partition("=")
+    return name, _json_or_word(kind) if equals else "number"
+
+
+def value_of(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, where VALUE is JSON or a word; a list as JSON is a vector."""
+    if text.startswith("["):
+        return "", _json_or_word(text)
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--context must be NAME=VALUE, or a list of numbers as JSON; got {text!r}")
+    return name, _json_or_word(value)
+
+
+def told(parts: Sequence[tuple[str, Any]]) -> Any:
+    """What several --context say together; None where there is none."""
+    named = dict(parts)
+    if len(named) < len(parts) or (len(parts) > 1 and "" in named):
+        raise click.UsageError("--context must say each name once, or one vector alone")
+    return named.get("", named) if named else None
 
 
 def name_of(pull: str) -> int | str:
@@ -156,6 +186,7 @@ def json_of(text: str) -> object:
         "outlay campaign new --arm small --arm large=0.5 --budget 50",
         "outlay campaign new --arm a --arm b --budget 1000 --mode hard --reservation 2",
         "outlay campaign new --arm small --arm large --budget 500 --requests 10000 --cost small=0.01 --cost large=0.2",
+        "outlay campaign new --arm a --arm b --budget 9 --context length=number:500 --context url=hashed:8",
         "outlay campaign new --arm a --arm b --budget 9 --policy UCBB2 --param cost_bound=1 --param reward_bound=1",
     )
 )
@@ -226,6 +257,14 @@ def json_of(text: str) -> object:
 )
 @click.option("--currency", help="In which costs are, such as USD.")
 @click.option("--pool", metavar="NAME", help="The campaign with a cap on the sum of all that have it as their pool.")
+@click.option(
+    "--context",
+    type=kind_of,
+    multiple=True,
+    metavar="NAME[=KIND]",
+    help="What is told of each request: a number, number:SCALE, a JSON list of categories, hashed:N, or the length of a"
+    " vector; repeatable.",
+)
 @click.option("--no-refunds", is_flag=True, help="Refuse negative costs.")
 @click.pass_context
 def new(
@@ -237,6 +276,7 @@ def new(
     costs: tuple[tuple[str, float], ...],
     policy: str | None,
     parameters: tuple[tuple[str, object], ...],
+    context: tuple[tuple[str, Any], ...],
     no_refunds: bool,
     **terms: Any,
 ) -> None:
@@ -257,7 +297,7 @@ def new(
         raise click.UsageError("two arms have the same name")
     if len(dict(costs)) < len(costs):
         raise click.UsageError("--cost says twice what an arm costs")
-    terms["costs"] = dict(costs) or None
+    terms |= {"costs": dict(costs) or None, "context": told(context)}
     with Campaign(dict(arms), policy=chosen, store=store, name=name, **terms) as campaign:
         show(campaign.status())
 
@@ -266,6 +306,7 @@ def new(
     epilog=example(
         "outlay campaign ask",
         'outlay campaign ask --key "job $JOB_ID" --ttl 600',
+        "outlay campaign ask --context length=1200 --context tenant=acme",
         "outlay campaign ask --n 5 --tag nightly",
     )
 )
@@ -280,6 +321,9 @@ def new(
     help="What this call can cost at most, on any arm or on that one; repeatable.",
 )
 @click.option("--arm", "arms", multiple=True, metavar="NAME", help="An arm that can serve this call; repeatable.")
+@click.option(
+    "--context", type=value_of, multiple=True, metavar="NAME=VALUE", help="What is known of the request; repeatable."
+)
 @click.option("--wait", type=float, metavar="SECONDS", help="How long to wait for a pull, and then name the fallback.")
 @click.option("--tag", "tags", multiple=True, help="A word to find the pull by, see `pulls`; repeatable.")
 @click.option("--metadata", type=json_of, metavar="JSON", help="A small JSON object that is kept with the pull.")
@@ -291,6 +335,7 @@ def ask(
     n: int | None,
     most: tuple[str, ...],
     arms: tuple[str, ...],
+    context: tuple[tuple[str, Any], ...],
     wait: float | None,
     **wanted: Any,
 ) -> None:
@@ -300,7 +345,7 @@ def ask(
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
-    wanted |= {"most": most_of(most), "arms": arms or None}
+    wanted |= {"most": most_of(most), "arms": arms or None, "context": told(context)}
     if n is not None and wait is not None:
         raise click.UsageError("--wait is for a single pull: leave --n out")
     try:

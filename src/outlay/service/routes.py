@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.json import decode
 from msgspec.structs import asdict
 from starlette.responses import Response
 
@@ -38,6 +39,7 @@ async def ask(
     or_fallback: bool = False,
     tags: tuple[str, ...] = (),
     metadata: dict[str, Any] | None = None,
+    context: dict[str, Any] | list[float] | None = None,
 ) -> s.AskAnswer:
     """Name the next pull, or up to `n` of them; none and `ended` where the campaign is over.
 
@@ -45,14 +47,16 @@ async def ask(
     says that no pull can be named at the moment; the service waits for a single one for up to `wait` seconds, and then,
     with `or_fallback`, names the fallback, if one was agreed. `most` is what the call can cost at most, on any arm or
     on each that is named, and `arms` are those that can serve it, if not all can; `over_budget` says that it fits none.
+    `context` is what is known of the request, in a campaign that was opened with one.
     """
+    asked: dict[str, Any] = {"most": most, "arms": arms, "tags": tags, "metadata": metadata, "context": context}
     if n is not None:
         if wait or or_fallback:
             raise Refused("bad_request", "wait and or_fallback are for a single pull: leave n out")
-        pulls = await request.campaign.aask_many(n, key, ttl, most=most, arms=arms, tags=tags, metadata=metadata)
+        pulls = await request.campaign.aask_many(n, key, ttl, **asked)
         return s.AskAnswer([*pulls], not pulls)
     waiting = {"wait": wait} if or_fallback else {"wait": wait > 0, "timeout": wait or None}
-    asking = request.campaign.aask(key, ttl, most=most, arms=arms, tags=tags, metadata=metadata, **waiting)
+    asking = request.campaign.aask(key, ttl, **asked, **waiting)
     pull = await (request.unless_gone(asking) if wait else asking)
     return s.AskAnswer([] if pull is None else [pull], pull is None)
 
@@ -211,9 +215,14 @@ async def campaign(request: ApiRequest) -> s.CampaignAndArms:
 
 
 @table.route("GET", CAMPAIGN + "/reasons", "read")
-async def reasons(request: ApiRequest, most: Annotated[int, Meta(ge=1, le=1000)] = MOST) -> Reasons:
-    """Which arm an ask would name now, and why: what the policy weighs, for up to `most` arms. Nothing changes."""
-    return await request.campaign.areasons(most)
+async def reasons(
+    request: ApiRequest, most: Annotated[int, Meta(ge=1, le=1000)] = MOST, context: str | None = None
+) -> Reasons:
+    """Which arm an ask would name now, and why: what the policy weighs, for up to `most` arms. Nothing changes.
+
+    `context`, as JSON, is what is known of a request, as of an ask; without it, it is that of the last one.
+    """
+    return await request.campaign.areasons(most, None if context is None else decode(context))
 
 
 @table.route("POST", CAMPAIGN + "/budget", "admin")

@@ -74,6 +74,7 @@ class CampaignTerms(Body, kw_only=True):
     reward_within: float | str | None = DEFAULT.reward_within
     missing_reward: float | Literal["unknown"] = DEFAULT.missing_reward
     currency: str | None = DEFAULT.currency
+    context: int | list[Name] | dict[Name, int | str | list[Name]] | None = None
 
 
 class CampaignBody(CampaignTerms, kw_only=True):

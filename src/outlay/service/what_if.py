@@ -59,6 +59,8 @@ async def rehearsed(
     status, own = (await watched.catch_up()).status, watched.campaign.policy
     if own is None or type(own).__name__ not in BY_NAME:
         raise Refused("bad_request", "the campaign has a policy of its own, which the service cannot play")
+    if watched.campaign.context is not None:
+        raise Refused("bad_request", "a rehearsal knows requests that are all alike, and this campaign has a context")
     if policy is not None and policy not in parameter_free():
         raise Refused("bad_request", f"policy must be one of {', '.join(parameter_free())}; got {policy[:80]!r}")
     outcomes = watched.monitor.outcomes

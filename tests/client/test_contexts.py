@@ -1,0 +1,75 @@
+"""Requests that differ, over HTTP: a client tells of them what the library is told, and the same comes of it."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import numpy as np
+import pytest
+
+from outlay import Campaign, Client
+from outlay.campaign import verify
+from outlay.errors import ServiceError
+from tests.campaign.test_contexts import KINDS, outcome, request
+from tests.service.conftest import running
+
+
+@pytest.fixture
+def address(store: str) -> Iterator[str]:
+    with running(store) as address:
+        yield address
+
+
+def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> None:
+    terms: dict[str, Any] = {"arms": ["small", "large"], "budget": 30, "context": KINDS, "requests": 60}
+    rng, here = random.Random(0), Campaign(**terms)
+    with Client(address, "requests") as client:
+        client.create(**terms)
+        for _ in range(50):
+            asked = request(rng)
+            asked |= {"place": np.array(asked["place"])}
+            pull, same = client.ask(context=asked), here.ask(context=asked)
+            assert pull is not None
+            assert same is not None
+            assert (pull.arm, pull.propensity) == (same.arm, same.propensity)
+            cost, reward = outcome(pull.arm, asked, rng)
+            client.tell(pull, cost, reward)
+            here.tell(same, cost, reward)
+        assert [pull.context for pull in client.pulls()] == [pull.context for pull in here.pulls()]
+        assert client.reasons(context=asked) == here.reasons(context=asked)
+        assert len(client.ask_many(2, context=asked)) == 2
+        with pytest.raises(ServiceError, match=r"context\['tenant'\] of ask must be one of a, b; got 'c'"):
+            client.ask(context=asked | {"tenant": "c"})
+        with pytest.raises(ServiceError, match="context of ask must be a mapping with length, tenant, words and place"):
+            client.ask()
+    verdict = verify(store, "requests")
+    assert verdict.ok, verdict.problems
+
+
+def test_a_vector_and_what_is_none(address: str) -> None:
+    with Client(address, "vectors") as client:
+        client.create(["a", "b"], 5, context=2)
+        assert client.ask(context=np.array([1.0, 2.0])) is not None
+        with pytest.raises(ServiceError, match="a vector of 2 numbers; got '3 of them'"):
+            client.ask(context=[1, 2, 3])
+    with Client(address, "spring") as client, pytest.raises(ServiceError, match="context of ask must be left out"):
+        client.ask(context={"x": 1})
+    path = f"{address}/v1/campaigns/vectors"
+    assert httpx2.get(f"{path}/reasons", params={"context": "[1, 2]"}).status_code == 200
+    assert httpx2.get(f"{path}/reasons", params={"context": "[1, 2"}).json()["code"] == "bad_json"
+    assert httpx2.get(f"{path}/reasons", params={"context": "[1]"}).json()["code"] == "bad_request"
+    assert httpx2.post(f"{path}/ask", json={"context": "x"}).json()["code"] == "bad_request"
+
+
+def test_a_function_says_what_its_calls_are_about(tmp_path: Path) -> None:
+    campaign = Campaign(["small", "large"], 5, context=["length"], store=f"sqlite:///{tmp_path}/spend.db")
+
+    @campaign.spends(cost=0.1, reward=1, context=lambda question: {"length": len(question)})
+    def answer(model: str, question: str) -> str:
+        return f"{model}: {question}"
+
+    answer("why?")
+    answer("why not?")
+    assert [pull.context for pull in campaign.pulls()] == [(4.0,), (8.0,)]
