@@ -37,7 +37,7 @@ from outlay.campaign.ledger.validation import MOST_REWARD, label
 from outlay.campaign.pull import AnyPull, AsyncClientPull, ClientPull, PullInHand, name_of, settled
 from outlay.campaign.reasons import MOST as MOST_REASONS
 from outlay.campaign.reasons import Reasons
-from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Status
+from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Segment, Status
 from outlay.campaign.settings import LONGEST_WAIT, checked_reward, some_arms, triples
 from outlay.campaign.spends import SpendingFunctions
 from outlay.checks import checked_path, real, writing
@@ -423,6 +423,11 @@ class Client(_Base[ClientPull]):
             if len(lines) < some:
                 break
         return found
+
+    @sync
+    def segments(self, name: str) -> Steps[list[Segment]]:
+        """Pulls, spend and reward by category; as `Campaign.segments`."""
+        return convert((yield from self._get("segments", name=name))["items"], list[Segment])
 
     @sync
     def set_budget(self, budget: Amount) -> Steps[None]:

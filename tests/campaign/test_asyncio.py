@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from outlay import Campaign
 from outlay.campaign import verify
 
-READ_ONLY_NAMES = {"name", "arms", "budget", "policy", "pool"}
+READ_ONLY_NAMES = {"name", "arms", "budget", "policy", "pool", "context"}
 NO_VERBS = {"open", "on", "spends"}  # one opens a campaign, one calls back from a thread, one takes async functions
 
 

@@ -259,6 +259,57 @@ def test_what_chance_decided_is_recorded_with_its_probability() -> None:
     assert min(chances) < 0.95
 
 
+def test_why_this_arm_for_this_request() -> None:
+    """The arm that is named is the one that is worth most, and an ask names it, chance aside."""
+    rng, campaign = random.Random(2), Campaign(["small", "large", "none"], 200, context=KINDS, requests=400)
+    assert campaign.reasons(context=request(rng)).means == "its own rule"
+    named = []
+    for _ in range(300):
+        asked = request(rng)
+        found = campaign.reasons(context=asked)
+        pull = campaign.ask(context=asked)
+        assert pull is not None
+        assert found.arm == pull.arm
+        if found.means == "worth" and pull.propensity is None:
+            best = max(found.arms, key=lambda arm: cast("float", arm.score))
+            assert best.name == pull.arm
+            named.append(pull.arm)
+        campaign.tell(pull, *((0.25, 0.0) if pull.arm == "none" else outcome(pull.arm, asked, rng)))
+    assert len(named) > 200
+    assert len(set(named)) > 1
+    assert "worth most for this request" in found.words
+    assert found.arms[0].words.startswith("For this request it may bring ")
+    assert campaign.reasons() == campaign.reasons(context=asked)
+
+
+def test_what_each_segment_cost_and_earned() -> None:
+    rng, campaign = random.Random(4), Campaign(["small", "large"], 100, context=KINDS, requests=200)
+    slow: dict[str, list[float]] = {"a": [0, 0.0, 0.0], "b": [0, 0.0, 0.0]}
+    for n in range(60):
+        asked = request(rng)
+        pull = campaign.ask(context=asked)
+        assert pull is not None
+        cost, reward = outcome(pull.arm, asked, rng)
+        if n % 10 == 0:
+            campaign.cancel(pull)
+            continue
+        slow[asked["tenant"]][0] += 1
+        if n % 10 == 1:
+            continue
+        campaign.tell(pull, cost, reward)
+        slow[asked["tenant"]][1] += cost
+        slow[asked["tenant"]][2] += reward
+    found = campaign.segments("tenant")
+    assert {each.category: [each.pulls, each.spent, each.reward] for each in found} == slow
+    assert sum(each.spent for each in found) == campaign.status().spent
+    assert all(sum(each.arms.values()) == each.pulls for each in found)
+    for name in ("length", "place", "nobody"):
+        with pytest.raises(BadParameter, match=r"name of segments must be a name with categories \(tenant\); got"):
+            campaign.segments(name)
+    with pytest.raises(BadParameter, match="there is none"):
+        Campaign(["a"], 5, context=3).segments("tenant")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

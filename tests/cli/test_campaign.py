@@ -380,6 +380,7 @@ def test_what_is_told_of_a_request(outlay: Run) -> None:
     said = ["--context", "length=250", "--context", "tenant=v", "--context", "depth=3", "--context", "place=[1, 2]"]
     line(outlay("ask", *said))
     assert line(outlay("pulls"))["context"] == [0.5, 0.0, 1.0, 3.0, 1.0, 2.0]
+    assert [(each["category"], each["pulls"]) for each in lines(outlay("segments", "tenant"))] == [("u", 0), ("v", 1)]
     assert "tenant" in refused(outlay("ask", *said[:2]), code=2)
     assert "each name once" in misused(outlay("ask", *said, "--context", "depth=4"))
     assert "NAME=VALUE" in misused(outlay("ask", "--context", "depth"))

@@ -39,6 +39,7 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
             here.tell(same, cost, reward)
         assert [pull.context for pull in client.pulls()] == [pull.context for pull in here.pulls()]
         assert client.reasons(context=asked) == here.reasons(context=asked)
+        assert client.segments("tenant") == here.segments("tenant")
         assert len(client.ask_many(2, context=asked)) == 2
         with pytest.raises(ServiceError, match=r"context\['tenant'\] of ask must be one of a, b; got 'c'"):
             client.ask(context=asked | {"tenant": "c"})

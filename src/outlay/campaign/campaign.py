@@ -36,9 +36,11 @@ from outlay.campaign.records import (
     Receipt,
     Reply,
     Rows,
+    Segment,
     Status,
     entries,
     pull_status,
+    segments_of,
 )
 from outlay.campaign.spends import SpendingFunctions
 from outlay.campaign.stores.base import Store
@@ -508,6 +510,18 @@ class Campaign(SpendingFunctions):
 
         return Rows(PullStatus, read)
 
+    def segments(self, name: str) -> Listed[Segment]:
+        """Pulls, spend and reward by the categories that the context has under this name; reads all pulls.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a"], 5, context={"tenant": ["x", "y"]})
+        >>> for tenant in ("x", "y", "x"):
+        ...     receipt = campaign.tell(campaign.ask(context={"tenant": tenant}), cost=0.5, reward=1)
+        >>> [(each.category, each.pulls, each.spent, each.reward) for each in campaign.segments("tenant")]
+        [('x', 2, 1.0, 2.0), ('y', 1, 0.5, 1.0)]
+        """
+        return segments_of(self._ledger.find(PullFilter()), self._ledger.state(), name)
+
     def on(self, kind: str, hook: waiting.Hook) -> Callable[[], None]:
         """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
 
@@ -539,6 +553,10 @@ class Campaign(SpendingFunctions):
         return reasons_of(explanation, most)
 
     astatus, areasons = as_async(status), as_async(reasons)
+
+    async def asegments(self, name: str) -> Listed[Segment]:
+        """`segments` for asyncio."""
+        return await asyncio.to_thread(self.segments, name)
 
     async def ahistory(self, after: int = 0) -> Listed[Entry]:
         """`history` for asyncio. All of it, in a list."""

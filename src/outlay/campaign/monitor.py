@@ -140,7 +140,7 @@ def _under_way(asked: Entry) -> PullStatus:
         id=asked.seq, arm=str(asked.arm), status="open", asked=asked.at, expires=more.get("expires"),
         reserved=more["reserved"], cost=None, reward=None, late=False, overrun=False, amended=False,
         propensity=more.get("propensity"), key=more.get("key"), tags=tuple(more.get("tags", ())),
-        metadata=more.get("metadata") or {},
+        metadata=more.get("metadata") or {}, context=tuple(more["context"]) if "context" in more else None,
     )  # fmt: skip
 
 

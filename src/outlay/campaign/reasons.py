@@ -13,7 +13,7 @@ from outlay.campaign.ledger.learner import ChoiceInputs
 from outlay.campaign.ledger.state import Arm, State
 from outlay.checks import Vector
 from outlay.formulas.pricing import NOTHING, prices
-from outlay.policies.explain import ArmEvidence, Means, explain_choice
+from outlay.policies.explain import ArmEvidence, Means, PolicyExplanation, explain_choice
 from outlay.text import listed
 
 MOST = 60  # arms that reasons are given for
@@ -35,7 +35,7 @@ class ArmReason(msgspec.Struct, frozen=True):
 
     `evidence` E speaks against the arm: one as good as the leader would look as bad with a probability of about e⁻ᴱ (0
     where E is ∞). Above `enough` it is left alone. Both are None for a leader, for an arm without samples, and for
-    policies that rank arms by a `score`.
+    policies that rank arms by a `score`; where requests have a context, that is the arm's worth for this one.
     """
 
     name: str
@@ -84,7 +84,7 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
             k in leaders,
             given.samples[k],
             *(weight.evidence, weight.enough, weight.score),
-            _about(weight, found.means, int(inputs.pulls[places[k]]), given.samples[k], k in leaders)
+            _about(weight, found, int(inputs.pulls[places[k]]), given.samples[k], k in leaders)
             + _changed(given.forgotten[k]),
         )
         for k, weight in zip(ranked, found.weights, strict=True)
@@ -97,8 +97,12 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     return Reasons(name, given.policy, found.means, words, arms, untried)
 
 
-def _about(weight: ArmEvidence, means: Means, pulls: int, samples: int, leads: bool) -> str:
+def _about(weight: ArmEvidence, found: PolicyExplanation, pulls: int, samples: int, leads: bool) -> str:
     """What there is to say about one arm; evidence E as what it means, a probability of e⁻ᴱ."""
+    means = found.means
+    if means == "worth":
+        brings = f"For this request it may bring {weight.may_bring:.4g} at a cost of {weight.cost:.4g}"
+        return f"{brings}: worth {weight.score:.4g}, where money is worth {found.price:.4g}."
     if means == "score":
         return f"Its score is {weight.score:.4g}; the largest comes next."
     if means == "chance":
@@ -148,6 +152,8 @@ def _why(first: ArmReason, means: Means, leaders: Sequence[str], awaited: bool) 
         return f"{name} has the largest score: what its rate may be at best, as far as its samples tell."
     if means == "chance":
         return f"Chance decides, and favours arms that may be best: {name} is drawn this time."
+    if means == "worth":
+        return f"{name} is worth most for this request: what it may bring less what its cost is worth elsewhere."
     if means == "its own rule":
         return f"{name} is what the policy's rule names."
     if awaited:

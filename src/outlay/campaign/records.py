@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from outlay.campaign.context import categories
 from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, State
 from outlay.campaign.reasons import Explanation, Outlook, outlook_of
-from outlay.errors import StoreError, needed
+from outlay.errors import BadParameter, StoreError, needed
 from outlay.tables import Table
-from outlay.text import aligned, in_currency
+from outlay.text import aligned, in_currency, listed
 
 if TYPE_CHECKING:
     import pandas
@@ -88,6 +89,20 @@ class PullStatus(msgspec.Struct, frozen=True):
     reward_due: datetime | None = None
     overdue: bool = False
     context: tuple[float, ...] | None = None
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """The pulls for requests of one category that were not cancelled: how many of each arm, what they cost and earned.
+
+    `rate` is reward divided by cost, None before any cost; pulls under way and awaited rewards count as nothing.
+    """
+
+    category: str
+    pulls: int
+    spent: float
+    reward: float
+    rate: float | None
+    arms: dict[str, int]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -449,6 +464,27 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         overdue=pull.overdue,
         context=event.context,
     )
+
+
+def segments_of(found: Iterable[Found], state: State, name: str) -> "Listed[Segment]":
+    """The pulls by the categories that a campaign's context has under a name, in the order of these."""
+    kinds, arms = state.terms.context, [arm.name for arm in state.arms]
+    kind = kinds.get(name) if isinstance(kinds, dict) else None
+    if not isinstance(kinds, dict) or not isinstance(kind, tuple):
+        having = [each for each, kind in kinds.items() if isinstance(kind, tuple)] if isinstance(kinds, dict) else []
+        raise BadParameter("segments", "name", f"a name with categories ({listed(having) or 'there is none'})", name)
+    sums = {category: (dict.fromkeys(arms, 0), [0, 0.0]) for category in kind}
+    for pull, asked in found:
+        if pull.status != "cancelled" and asked.context is not None:
+            counts, totals = sums[categories(kinds, asked.context)[name]]
+            counts[arm_name(arms, pull.arm)] += 1
+            totals[0] += pull.cost or 0
+            totals[1] += pull.reward or 0.0
+    rows = []
+    for category, (counts, (units, reward)) in sums.items():
+        cost = state.unit.amount(int(units))
+        rows.append(Segment(category, sum(counts.values()), cost, reward, reward / cost if units > 0 else None, counts))
+    return Listed(Segment, rows)
 
 
 _MONEY = {"cost", "reserved", "charged", "budget", "max_cost", "reservation", "most", "room"}

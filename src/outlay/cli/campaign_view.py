@@ -131,6 +131,15 @@ def pulls(campaign: "Campaign", **wanted: Any) -> None:
         show(pull)
 
 
+@click.command(epilog=example("outlay campaign segments tenant"))
+@on_campaign
+@click.argument("by")
+def segments(campaign: "Campaign", by: str) -> None:
+    """Print pulls, spend and reward for each category that the context has under the name BY, one per line."""
+    for segment in campaign.segments(by):
+        show(segment)
+
+
 @click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))
 @in_store
 @click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")

@@ -11,15 +11,18 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from outlay.beliefs.linear import LARGEST, PRICE
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
+from outlay.formulas.pacing import price_at, price_index
 from outlay.formulas.pricing import NOTHING, excess_in_dues, hull_position, known_cost, required_in_dues
+from outlay.policies.linear_ration import LinearRation, arm_to_try, money_for_each, noise, prospects
 from outlay.policies.protocol import Compared, LeaderMemory, Memory, Policy, Sampled, Scored, policy_kind
 from outlay.policies.ration import Ration
 
 DRAWS = 100  # of a policy that leaves it to chance
 SEED = 0
 
-Means = Literal["evidence", "score", "chance", "its own rule"]
+Means = Literal["evidence", "score", "chance", "worth", "its own rule"]
 
 
 class ArmEvidence(NamedTuple):
@@ -27,21 +30,25 @@ class ArmEvidence(NamedTuple):
 
     `evidence` against it is in natural units, ∞ where no doubt is left. Above `enough` the arm is left alone; `enough`
     is 0, and `evidence` None, for an arm on which at least as much was spent as on the leader. `score` is what a policy
-    ranks arms by, or the share of draws in which it would come first.
+    ranks arms by, or the share of draws in which it would come first; or what the arm is worth for the request that is
+    to be served: the reward that it `may_bring` less λ·(its `cost`).
     """
 
     arm: int
     evidence: float | None = None
     enough: float | None = None
     score: float | None = None
+    may_bring: float | None = None
+    cost: float | None = None
 
 
 class PolicyExplanation(NamedTuple):
-    """How a policy weighs some arms; `leaders` are those that the others are compared with."""
+    """How a policy weighs some arms; `leaders` are those that the others are compared with, `price` is λ."""
 
     means: Means
     leaders: tuple[int, ...]
     weights: tuple[ArmEvidence, ...]
+    price: float | None = None
 
 
 def explain_choice(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequence[int]) -> PolicyExplanation:
@@ -60,6 +67,8 @@ def explain_choice(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms
     """
     if isinstance(policy, Ration):
         return _against_the_edge(policy, memory, now, arms)
+    if isinstance(policy, LinearRation):
+        return _by_worth(policy, memory, now, arms)
     method = policy_kind(type(policy)).method
     if method == "excess":
         return _against_the_leader(cast("Compared", policy), memory, pulls, arms)
@@ -93,6 +102,22 @@ def _against_the_edge(policy: Ration, memory: Any, now: Now, arms: Sequence[int]
     required = required_in_dues(policy.slope, at)
     others = {arm: known_cost(memory, arm) for arm in arms if memory.pulls[arm] > 0 and arm not in spared}
     return _compared(ends, arms, others, lambda belief: excess_in_dues(required, belief, at))
+
+
+def _by_worth(policy: LinearRation, memory: Any, now: Now, arms: Sequence[int]) -> PolicyExplanation:
+    """What `LinearRation` takes each arm to be worth for the request that is to be served, at the price of money."""
+    every, largest = np.arange(len(memory.told)), max(policy.known_bound, memory.noise[LARGEST])
+    if arm_to_try(memory, every, largest) >= 0:
+        return PolicyExplanation("its own rule", (), tuple(map(ArmEvidence, arms)))
+    left = money_for_each(memory, max(0.0, policy.known_budget - now.spent), policy.known_requests - now.pulls)
+    hopes, costs, here = prospects(memory, every, policy.alpha * noise(memory), largest)
+    price = price_at(price_index(hopes, costs, left, memory.marks[PRICE]))
+    found = [(float(hopes[arm, here]), float(costs[arm, here])) for arm in arms]
+    weights = tuple(
+        ArmEvidence(arm, score=hope - price * cost, may_bring=hope, cost=cost)
+        for arm, (hope, cost) in zip(arms, found, strict=True)
+    )
+    return PolicyExplanation("worth", (), weights, price)
 
 
 def _compared(

@@ -6,7 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from outlay.beliefs import LinearMoments
-from outlay.beliefs.linear import ARRIVED, COST, ERRORS, GUESSES, LARGEST, PRICE, RECENT, REWARD, dearer, uncertainty
+from outlay.beliefs.linear import (
+    ARRIVED,
+    COST,
+    ERRORS,
+    GUESSES,
+    LARGEST,
+    PRICE,
+    RECENT,
+    REWARD,
+    Array,
+    dearer,
+    uncertainty,
+)
 from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Counts, Now
@@ -93,20 +105,31 @@ class LinearRation(Parameters):
         if first >= 0:
             return first
         money = max(0.0, self.known_budget - now.spent)
-        left = per_request(money, max(1.0, self.known_requests - now.pulls)) if money < math.inf else math.inf
-        left /= dearer(memory)
-        seen, here = max(1, min(memory.marks[ARRIVED], RECENT)), max(0, memory.marks[ARRIVED] - 1) % RECENT
-        hopes, costs, wide = np.empty((len(arms), seen)), np.empty((len(arms), seen)), self.alpha * noise(memory)
-        for place in range(len(arms)):
-            arm = arms[place]
-            pulls = memory.belief(arm).pulls
-            margin = wide / math.sqrt(pulls) if pulls > 0 else math.inf
-            costs[place] = memory.expected[COST, arm, :seen]
-            hopes[place] = np.minimum(memory.expected[REWARD, arm, :seen] + margin, largest)
-            if pulls > 0:
-                hopes[place, here] = min(memory.expected[REWARD, arm, here] + wide * uncertainty(memory, arm), largest)
+        left = money_for_each(memory, money, self.known_requests - now.pulls)
+        hopes, costs, here = prospects(memory, arms, self.alpha * noise(memory), largest)
         memory.marks[PRICE] = price_index(hopes, costs, left, memory.marks[PRICE])
         return int(arms[paced(hopes, costs, here, money, left, memory.marks[PRICE], rng)])
+
+
+def money_for_each(memory: LinearMoments, money: float, requests: float) -> float:
+    """What is left for each request that is left, less as far as pulls have cost more than was expected of them."""
+    left = per_request(money, max(1.0, requests)) if money < math.inf else math.inf
+    return left / dearer(memory)
+
+
+def prospects(memory: LinearMoments, arms: Counts, wide: float, largest: float) -> tuple[Array, Array, int]:
+    """What each arm may bring for the last requests, and cost: [arm, request], and which of these is to be served."""
+    seen, here = max(1, min(memory.marks[ARRIVED], RECENT)), max(0, memory.marks[ARRIVED] - 1) % RECENT
+    hopes, costs = np.empty((len(arms), seen)), np.empty((len(arms), seen))
+    for place in range(len(arms)):
+        arm = arms[place]
+        pulls = memory.belief(arm).pulls
+        margin = wide / math.sqrt(pulls) if pulls > 0 else math.inf
+        costs[place] = memory.expected[COST, arm, :seen]
+        hopes[place] = np.minimum(memory.expected[REWARD, arm, :seen] + margin, largest)
+        if pulls > 0:
+            hopes[place, here] = min(memory.expected[REWARD, arm, here] + wide * uncertainty(memory, arm), largest)
+    return hopes, costs, here
 
 
 def arm_to_try(memory: LinearMoments, arms: Counts, largest: float) -> int:

@@ -225,6 +225,12 @@ async def reasons(
     return await request.campaign.areasons(most, None if context is None else decode(context))
 
 
+@table.route("GET", CAMPAIGN + "/segments", "read")
+async def list_segments(request: ApiRequest, name: str) -> s.Segments:
+    """Pulls, spend and reward by the categories that the context has under this name. All pulls are read for it."""
+    return s.Segments([*await request.campaign.asegments(name)])
+
+
 @table.route("POST", CAMPAIGN + "/budget", "admin")
 async def set_budget(request: ApiRequest, budget: s.Money) -> s.CampaignAndArms:
     """Set the whole budget; more than was spent reopens an exhausted campaign."""

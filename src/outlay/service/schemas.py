@@ -19,6 +19,7 @@ from outlay.campaign.records import (
     Pull,
     PullStatus,
     Receipt,
+    Segment,
     Status,
 )
 
@@ -211,6 +212,12 @@ class CampaignsPage(Struct):
 
     items: list[CampaignAnswer]
     next: str | None
+
+
+class Segments(Struct):
+    """What the pulls for requests of each category came to."""
+
+    items: list[Segment]
 
 
 class Learned(Struct):
