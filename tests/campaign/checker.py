@@ -61,8 +61,8 @@ def folded(records: list[Record], choices: bool) -> State:
         if choices and isinstance(event, Asked):
             assert state is not None
             arms = admissible(state, event.most, arms_of(state, event.arms))
-            arm, by_chance = choose(state, arms, record.seq)
-            chance = estimated_propensity(state, arm, arms, record.seq) if by_chance else None
+            arm, by_chance = choose(state, arms, record.seq, context=event.context)
+            chance = estimated_propensity(state, arm, arms, record.seq, event.context) if by_chance else None
             assert (arm, reservation(state, state.arms[arm], event.most), chance) == (
                 event.arm,
                 event.reserved,

@@ -304,9 +304,9 @@ def test_what_each_segment_cost_and_earned() -> None:
     assert sum(each.spent for each in found) == campaign.status().spent
     assert all(sum(each.arms.values()) == each.pulls for each in found)
     for name in ("length", "place", "nobody"):
-        with pytest.raises(BadParameter, match=r"name of segments must be a name with categories \(tenant\); got"):
+        with pytest.raises(BadParameter, match=r"name of segments must be a name with categories: tenant; got"):
             campaign.segments(name)
-    with pytest.raises(BadParameter, match="there is none"):
+    with pytest.raises(BadParameter, match="the context has no categories"):
         Campaign(["a"], 5, context=3).segments("tenant")
 
 

@@ -5,10 +5,12 @@ import random
 import signal
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from outlay.campaign import verify
 from tests.campaign.checker import checked
 from tests.campaign.postgres import Server
 from tests.campaign.worker import Noted, Workers, finish
@@ -33,11 +35,24 @@ def test_postgres(workers: Workers, tmp_path: Path, postgres_server: Server, rou
         postgres_server.take_back(name)
 
 
-def survive(workers: Workers, store: str, notes: Path, rng: random.Random, kills: int) -> None:
+@often
+def test_with_requests_that_differ(workers: Workers, tmp_path: Path, rounds: int, kills: int) -> None:
+    """What is learned from is there once, too: the choices are made anew from the ledger."""
+    terms = {"context": 3, "requests": 10**6, "propensity_draws": 3}
+    for i in range(rounds):
+        store = f"sqlite:///{tmp_path}/{i}.db"
+        survive(workers, store, tmp_path / f"{i}.notes", random.Random(i), kills, terms)
+        verdict = verify(store)
+        assert verdict.ok, verdict.problems
+
+
+def survive(
+    workers: Workers, store: str, notes: Path, rng: random.Random, kills: int, terms: dict[str, Any] | None = None
+) -> None:
     """Kill a process again and again; after each time check, and take up what it left."""
     for kill in range(kills):
         before = len(Noted.read(notes).asking)
-        child = workers.start("tests.campaign.worker.spend", store, str(notes), str(kill), THREADS, None, None)
+        child = workers.start("tests.campaign.worker.spend", store, str(notes), str(kill), THREADS, None, terms)
         # The first may die while it makes the tables, half of the others as soon as they are at work.
         if kill % 2:
             while len(Noted.read(notes).asking) < before + ASKS:
@@ -47,7 +62,7 @@ def survive(workers: Workers, store: str, notes: Path, rng: random.Random, kills
         assert workers.wait(child) == -signal.SIGKILL
         if kill:
             check(store, notes)
-        finish(store, notes)
+        finish(store, notes, terms)
     check(store, notes)
     noted = Noted.read(notes)
     assert not noted.refused

@@ -147,7 +147,7 @@ def pull_once(campaign: Campaign, note: Notes, key: str, least: int = 1, most: i
     note("asking", key)
     while True:
         try:
-            pull = campaign.ask(key)
+            pull = campaign.ask(key, context=told_of(campaign, key))
             break
         except NotNow as later:
             time.sleep(min(later.retry_after, 0.005))
@@ -158,6 +158,12 @@ def pull_once(campaign: Campaign, note: Notes, key: str, least: int = 1, most: i
     note("asked", key, pull.id)
     tell_once(campaign, note, pull.id, rng.randint(least, most), rng.random())
     return True
+
+
+def told_of(campaign: Campaign, key: str) -> list[float] | None:
+    """What is told of the request with a key, where the campaign is told of requests."""
+    rng = random.Random(key)
+    return [rng.gauss(0, 1) for _ in range(campaign.context)] if isinstance(campaign.context, int) else None
 
 
 def tell_once(campaign: Campaign, note: Notes, decision: int, cost: int, reward: float) -> None:
@@ -177,10 +183,10 @@ def tell_once(campaign: Campaign, note: Notes, decision: int, cost: int, reward:
     note("told", decision)
 
 
-def finish(store: str, notes: Path) -> None:
+def finish(store: str, notes: Path, terms: dict[str, Any] | None = None) -> None:
     """Take up what a killed process left: ask again with its keys, tell again what it was telling."""
     noted, note = Noted.read(notes), Notes(notes)
-    with Campaign(**TERMS, store=store) as campaign:
+    with Campaign(**TERMS | (terms or {}), store=store) as campaign:
         for key in sorted(noted.asking - noted.asked.keys()):
             pull_once(campaign, note, key)
         for key, decision in noted.asked.items():

@@ -472,7 +472,8 @@ def segments_of(found: Iterable[Found], state: State, name: str) -> "Listed[Segm
     kind = kinds.get(name) if isinstance(kinds, dict) else None
     if not isinstance(kinds, dict) or not isinstance(kind, tuple):
         having = [each for each, kind in kinds.items() if isinstance(kind, tuple)] if isinstance(kinds, dict) else []
-        raise BadParameter("segments", "name", f"a name with categories ({listed(having) or 'there is none'})", name)
+        allowed = f"a name with categories: {listed(having)}" if having else "left out: the context has no categories"
+        raise BadParameter("segments", "name", allowed, name)
     sums = {category: (dict.fromkeys(arms, 0), [0, 0.0]) for category in kind}
     for pull, asked in found:
         if pull.status != "cancelled" and asked.context is not None:
