@@ -114,7 +114,7 @@ def tangle(campaign: Campaign, seed: int, steps: int) -> None:
         act = rng.random()
         if act < 0.5 or not under_way:
             asked = request(rng)
-            pull = campaign.ask(context=asked, ttl=rng.choice([None, 1e-5, 3600]))
+            pull = campaign.ask(context=asked, wait=0.0, ttl=rng.choice([None, 1e-5, 3600]))
             if pull is None:
                 return
             under_way.append((pull, asked))
@@ -162,9 +162,18 @@ def test_the_ledger_tells_all_again() -> None:
     assert snapshot.dump(loaded) == body
 
 
-@pytest.mark.parametrize("expiry", ["charge", "release"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"expiry": "charge", "reward_within": 0.001, "missing_reward": 0.25},
+        {"expiry": "release", "reward_within": 0.001, "mode": "until_exceeded"},
+        {"mode": "hard", "reservation": 1.0, "fallback": "small", "budget": 40},
+        {"window": "day", "pool": "all"},
+    ],
+    ids=repr,
+)
 def test_two_that_share_a_ledger_choose_alike_and_it_is_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expiry: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
 ) -> None:
     """Each forgets settled pulls and reads the other's events; one opens from a snapshot again and again."""
     monkeypatch.setattr(transaction, "CACHED_PULLS", 3)
@@ -172,14 +181,17 @@ def test_two_that_share_a_ledger_choose_alike_and_it_is_verified(
     monkeypatch.setattr(transaction, "BYTES_PER_EVENT", 10**9)
     store = f"sqlite:///{tmp_path}/spend.db"
     terms: dict[str, Any] = {
-        "context": KINDS, "requests": 3000, "expiry": expiry, "first_pulls": None, "propensity_draws": 2,
+        "arms": ["small", "large"], "budget": 1500, "context": KINDS, "requests": 3000, "first_pulls": None,
+        "propensity_draws": 2,
     }  # fmt: skip
-    first = Campaign(["small", "large"], 1500, store=store, **terms)
+    pool = Campaign(["all"], 10_000, mode="hard", reservation=2, store=store, name="all")
+    first = Campaign(store=store, **terms | more)
     for turn in range(6):
         tangle(first, turn, 30)
         with Campaign.open(store) as second:
             tangle(second, 10 + turn, 30)
     first.disconnect()
+    pool.disconnect()
     verdict = verify(store)
     assert verdict.ok, verdict.problems
     assert verdict.choices_checked

@@ -74,7 +74,8 @@ def agreed(
     check_policy(OWNER, "policy", policy, len(named))
     terms = _terms(unit, policy, settings, kinds)
     check_room(OWNER, len(named), terms)
-    if not has(check_memory(OWNER, policy, len(named)), "arrive") and kinds is not None:
+    by_context = has(check_memory(OWNER, policy, len(named)), "arrive") and has(policy, "choose")
+    if kinds is not None and not by_context:
         raise BadParameter(OWNER, "policy", "one that decides by a context: LinearRation does", type(policy).__name__)
     if costs and "costs" not in parameters_of(policy):
         kind = type(policy).__name__
