@@ -1,5 +1,6 @@
 """Requests that differ, over HTTP: a client tells of them what the library is told, and the same comes of it."""
 
+import io
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from outlay import Campaign, Client
@@ -45,6 +47,8 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
             client.ask(context=asked | {"tenant": "c"})
         with pytest.raises(ServiceError, match="context of ask must be a mapping with length, tenant, words and place"):
             client.ask()
+    table = pq.read_table(io.BytesIO(httpx2.get(f"{address}/v1/campaigns/requests/export?format=parquet").content))
+    assert [tuple(each) for each in table["context"].to_pylist()[:50]] == [pull.context for pull in here.pulls()]
     verdict = verify(store, "requests")
     assert verdict.ok, verdict.problems
 

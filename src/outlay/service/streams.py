@@ -195,9 +195,9 @@ class _Download(StreamingResponse):
 
 
 def write_csv(campaign: Campaign, file: BinaryIO) -> None:
-    """All pulls as CSV, without tags and metadata."""
+    """All pulls as CSV, without tags, metadata and contexts."""
     rows = csv.writer(codecs.getwriter("utf-8")(file))
-    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata")]
+    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata", "context")]
     rows.writerow(fields)
     for pull in campaign.pulls():
         rows.writerow([harmless(getattr(pull, name)) for name in fields])
@@ -213,6 +213,7 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
         "id": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
         "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
         "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes, "reward_due": time, "overdue": yes,
+        "context": pa.list_(number),
     }  # fmt: skip
     schema = pa.schema(list(kinds.items()))
     pulls = iter(campaign.pulls())
