@@ -12,10 +12,13 @@ rule; what their mean is makes no difference. Nothing is learned for this: the s
 features wherever and whenever they are encoded.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from math import sqrt
 from typing import Any
+
+import numpy as np
 
 from outlay.campaign.ledger.events import Features, Kind, Kinds
 from outlay.checks import real, whole
@@ -26,10 +29,12 @@ RequestContext = Mapping[str, Any] | Iterable[float]  # what is told of one requ
 
 MOST_FEATURES = 64
 LARGEST = 1e6  # a feature, either sign
+LEAST_SCALE = 1e-100
 MOST_WORDS = 10_000  # that are hashed
 LONGEST = 200  # characters of a name or a category
 OWNER = "Campaign"
 _KINDS = '"number", "number:SCALE", "hashed:N", the N of a vector, or a list of categories'
+_WORD = re.compile(r"number(:(?P<scale>[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?))?|hashed:(?P<width>[0-9]{1,9})", re.ASCII)
 _CONTEXT = f"names of numbers, a mapping from names to kinds, or the length of a vector from 1 to {MOST_FEATURES}"
 
 
@@ -45,7 +50,7 @@ def agreed_kinds(given: object) -> Kinds | None:
         return None
     if isinstance(given, Mapping):
         kinds: Kinds = {_plain(name): _kind(name, kind) for name, kind in given.items()}
-    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes, set, frozenset)):
         names = [*given]
         kinds = {_plain(name): "number" for name in names}
         if len(kinds) < len(names):
@@ -121,9 +126,12 @@ def _kind(name: object, given: Any) -> Kind:
     """A kind as the terms hold it; `_width` has yet to see that it is one."""
     if isinstance(given, str):
         return str.__str__(given)
-    if isinstance(given, Iterable):
+    if isinstance(given, Iterable) and not isinstance(given, (bytes, set, frozenset)):
         return tuple(given)
-    return whole(OWNER, f"context[{name!r}]", given)
+    try:
+        return whole(OWNER, "context", given)
+    except BadParameter:
+        raise BadParameter(OWNER, f"context[{name!r}]", _KINDS, given) from None
 
 
 def _width(name: str, kind: Kind) -> int:
@@ -136,17 +144,13 @@ def _width(name: str, kind: Kind) -> int:
             allowed = f"a list of different categories, each of 1 to {LONGEST} printable characters"
             raise BadParameter(OWNER, title, allowed, list(kind))
         return len(kind)
-    word, colon, number = kind.partition(":")
-    try:
-        size = float(number) if colon else 1.0
-    except ValueError:
-        raise BadParameter(OWNER, title, _KINDS, kind) from None
-    if word == "number":
-        real(OWNER, f"the scale of {title}", size, above=0)
-        return 1
-    if word != "hashed" or not colon:
+    parts = _WORD.fullmatch(kind)
+    if parts is None:
         raise BadParameter(OWNER, title, _KINDS, kind)
-    return whole(OWNER, f"the number of features of {title}", size, at_least=1, at_most=MOST_FEATURES)
+    if parts["width"] is None:
+        real(OWNER, f"the scale of {title}", float(parts["scale"] or 1), at_least=LEAST_SCALE, at_most=1 / LEAST_SCALE)
+        return 1
+    return whole(OWNER, f"the number of features of {title}", int(parts["width"]), at_least=1, at_most=MOST_FEATURES)
 
 
 def _encoded(owner: str, title: str, kind: Kind, given: Any) -> Features:
@@ -186,7 +190,7 @@ def _vector(owner: str, title: str, given: Any, length: int) -> Features:
 
 
 def _feature(owner: str, title: str, value: Any, scale: float = 1.0) -> float:
-    number = int(value) if isinstance(value, bool) else value
+    number = int(value) if isinstance(value, (bool, np.bool_)) else value
     return real(owner, title, number, at_least=-LARGEST * scale, at_most=LARGEST * scale) / scale + 0.0
 
 
