@@ -22,6 +22,7 @@ from outlay.engine.limits import Limits
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.policies import baselines as b
 from outlay.policies.protocol import with_limits
+from tests.campaign.postgres import Server
 
 KINDS: dict[str, Any] = {"length": "number:500", "tenant": ["a", "b"], "words": "hashed:3", "place": 2}
 ARMS, ROWS = 3, 50
@@ -199,6 +200,19 @@ def test_two_that_share_a_ledger_choose_alike_and_it_is_verified(
     export_ledger(store, tmp_path / "ledger")
     import_ledger(f"sqlite:///{tmp_path}/other.db", tmp_path / "ledger")
     assert verify(f"sqlite:///{tmp_path}/other.db").head == verdict.head
+
+
+def test_on_a_server(postgres_server: Server) -> None:
+    store = postgres_server.lend_database("contexts")
+    with Campaign(["small", "large"], 500, store=store, context=KINDS, requests=900, first_pulls=None) as first:
+        tangle(first, 0, 60)
+        with Campaign.open(store) as second:
+            tangle(second, 1, 60)
+        tangle(first, 2, 60)
+    verdict = verify(store)
+    assert verdict.ok, verdict.problems
+    assert verdict.choices_checked
+    postgres_server.take_back("contexts")
 
 
 def test_every_pull_is_learned_with_its_own_request() -> None:
