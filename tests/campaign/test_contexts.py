@@ -356,6 +356,7 @@ def test_what_each_segment_cost_and_earned() -> None:
         ({"a": "number:-3"}, 'must be "number"'),
         ({"a": "hashed:1e1"}, 'must be "number"'),
         ({"a": {"u", "v"}}, 'must be "number"'),
+        ({"a": {"x": 1}}, 'must be "number"'),
         ({"u", "v"}, "names of numbers"),
         ({"a": "number:x"}, "must be \"number\""),
         ({"a": "number:nan"}, 'must be "number"'),

@@ -384,5 +384,8 @@ def test_what_is_told_of_a_request(outlay: Run) -> None:
     assert "tenant" in refused(outlay("ask", *said[:2]), code=2)
     assert "each name once" in misused(outlay("ask", *said, "--context", "depth=4"))
     assert "NAME=VALUE" in misused(outlay("ask", "--context", "depth"))
+    line(outlay(*new[:-2], "--context", 'year=["1", "2"]', "--context", "zip=hashed:2", "--name", "words"))
+    line(outlay("ask", "--name", "words", "--context", "year=2", "--context", "zip=10115"))
+    assert line(outlay("pulls", "--name", "words"))["context"][:2] == [0.0, 1.0]
     line(outlay(*new[:-2], "--context", "2", "--name", "vectors"))
     assert line(outlay("ask", "--name", "vectors", "--context", "[1, 2.5]"))["arm"] == "a"

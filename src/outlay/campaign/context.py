@@ -126,7 +126,7 @@ def _kind(name: object, given: Any) -> Kind:
     """A kind as the terms hold it; `_width` has yet to see that it is one."""
     if isinstance(given, str):
         return str.__str__(given)
-    if isinstance(given, Iterable) and not isinstance(given, (bytes, set, frozenset)):
+    if isinstance(given, Iterable) and not isinstance(given, (bytes, set, frozenset, Mapping)):
         return tuple(given)
     try:
         return whole(OWNER, "context", given)

@@ -150,14 +150,19 @@ def kind_of(text: str) -> tuple[str, Any]:
     return name, _json_or_word(kind) if equals else "number"
 
 
-def value_of(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, where VALUE is JSON or a word; a list as JSON is a vector."""
-    if text.startswith("["):
-        return "", _json_or_word(text)
-    name, equals, value = text.partition("=")
+def value_of(text: str) -> tuple[str, str]:
+    """NAME=VALUE; a list as JSON is a vector."""
+    name, equals, value = ("", "=", text) if text.startswith("[") else text.partition("=")
     if not equals:
         raise click.UsageError(f"--context must be NAME=VALUE, or a list of numbers as JSON; got {text!r}")
-    return name, _json_or_word(value)
+    return name, value
+
+
+def read_as(kinds: object, name: str, value: str) -> Any:
+    """A value of a context: a word where its kind has words, else JSON."""
+    kind = kinds.get(name) if isinstance(kinds, dict) else None
+    is_word = isinstance(kind, tuple) or (str(kind).startswith("hashed") and not value.startswith("["))
+    return value if is_word else _json_or_word(value)
 
 
 def told(parts: Sequence[tuple[str, Any]]) -> Any:
@@ -335,7 +340,7 @@ def ask(
     n: int | None,
     most: tuple[str, ...],
     arms: tuple[str, ...],
-    context: tuple[tuple[str, Any], ...],
+    context: tuple[tuple[str, str], ...],
     wait: float | None,
     **wanted: Any,
 ) -> None:
@@ -345,7 +350,8 @@ def ask(
     null and exits with 3; if no pull can be named at the moment, it prints {"retry_after": seconds} and exits with 4.
     """
     pulls: Sequence[object]
-    wanted |= {"most": most_of(most), "arms": arms or None, "context": told(context)}
+    wanted |= {"most": most_of(most), "arms": arms or None}
+    wanted["context"] = told([(name, read_as(campaign.context, name, value)) for name, value in context])
     if n is not None and wait is not None:
         raise click.UsageError("--wait is for a single pull: leave --n out")
     try:
