@@ -605,9 +605,10 @@ def test_streams_that_clients_of_the_proxy_leave(tmp_path: Path) -> None:
     ):
         client = openai.OpenAI(base_url=f"{proxy.address}/v1", api_key=proxy.key, max_retries=0)
         for number in range(20):
-            said = [{"role": "user", "content": f"{number}"}]
-            with client.chat.completions.create(model="chat", messages=said, max_tokens=50, stream=True) as answer:
-                next(iter(answer))
+            said: Any = [{"role": "user", "content": f"{number}"}]
+            answer = client.chat.completions.create(model="chat", messages=said, max_tokens=50, stream=True)
+            next(iter(answer))
+            answer.close()
         while provider.charged()["under_way"]:
             time.sleep(0.01)
         with Campaign.open(f"sqlite:///{tmp_path / 'bill.db'}", "bill") as campaign:

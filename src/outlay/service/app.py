@@ -107,7 +107,9 @@ class Application:
                 said = MutableHeaders(scope=message)
                 said.update({**SAFETY, "x-request-id": request})
                 said.setdefault("cache-control", "no-store")
-            if connection is None or not connection.transport.is_closing():  # else uvloop may raise
+            if connection is not None and connection.transport.is_closing():
+                connection.cycle.disconnected = True  # uvicorn hears of it later, and uvloop may raise on a write
+            else:
                 await send(message)
 
         try:
