@@ -168,7 +168,7 @@ class Sealed(SequentialMoments):
     unopened: Any = None
 
 
-class Forgetful(InTurn):
+class Unordered(InTurn):
     """Opens arms without a memory for it: the one without `unopened`, or moments without any order."""
 
     __slots__ = ()
@@ -186,9 +186,9 @@ def test_who_opens_arms_needs_a_memory_for_it() -> None:
     assert not isinstance(PooledMoments.empty(2), SequentialMemory)
     for patience, lacking in ((4.0, "unopened"), (0.5, "opened")):
         with pytest.raises(BadParameter) as caught:
-            simulate(problem, Forgetful(patience), budgets=[9.0], runs=1)
+            simulate(problem, Unordered(patience), budgets=[9.0], runs=1)
         allowed = f"one with a method {lacking}, such as SequentialMoments, for a policy with excess_of_new_arm"
-        assert str(caught.value).startswith(f"memory of Forgetful must be {allowed}; got ")
+        assert str(caught.value).startswith(f"memory of Unordered must be {allowed}; got ")
 
 
 EVERY_DAY: dict[str, Any] = {
@@ -214,6 +214,7 @@ IN_SOAK: dict[str, Any] = {
     "KLRateOfSamples": policies.KLRate("half", "sample"),
     "Wary": policies.Wary(horizon="unknown"),
     "WaryTold": policies.Wary(budget=300.0),
+    "Forgetful": policies.Forgetful(changes_every=100.0, budget=300.0),
     "InTurn": InTurn(),
     "Ration": policies.Ration(budget=200.0, requests=150),
     "LinearRation": policies.LinearRation(features=3, budget=200.0, requests=150),

@@ -182,7 +182,8 @@ def test_a_crowd_that_says_nothing_keeps_nobody_out(store: str, number: int) -> 
 
 def test_nothing_is_sent_on_a_connection_that_is_lost(store: str) -> None:
     """Before uvicorn knows of it, uvloop raises: a stream could not be heard to its end."""
-    connection = SimpleNamespace(transport=SimpleNamespace(is_closing=lambda: True), keyless_since=None)
+    cycle = SimpleNamespace(disconnected=False)
+    connection = SimpleNamespace(transport=SimpleNamespace(is_closing=lambda: True), cycle=cycle, keyless_since=None)
     scope = {"type": "http", "method": "GET", "path": "/none", "headers": [(b"host", b"localhost")]}
 
     async def send(_: object) -> None:
@@ -192,3 +193,4 @@ def test_nothing_is_sent_on_a_connection_that_is_lost(store: str) -> None:
         return {"type": "http.disconnect"}
 
     asyncio.run(application(ServiceSettings(store=store))({**scope, "outlay.connection": connection}, receive, send))
+    assert cycle.disconnected, "nothing more is sent of a stream"
