@@ -17,14 +17,18 @@ from outlay.policies import Thrifty
 class Remembered:
     """One arm: its samples since the last change, and the sizes of the buckets that they are in, the oldest first."""
 
-    def __init__(self) -> None:
+    def __init__(self, fine: int) -> None:
+        self.fine = fine
         self.samples: list[tuple[float, float]] = []
         self.buckets: list[int] = []
         self.forgotten = 0
 
     def observe(self, cost: float, reward: float) -> None:
         self.samples.append((cost, reward))
-        if len(self.samples) % 8:
+        step = 8
+        while len(self.samples) >= 2 * step * self.fine:
+            step *= 2
+        if len(self.samples) % step:
             return
         marks = np.cumsum(self.buckets, dtype=int).tolist()
         evidence = [max(change(np.array(self.samples)[:, side], mark) for side in (0, 1)) for mark in marks]
@@ -32,8 +36,10 @@ class Remembered:
             first = evidence.index(max(evidence))
             self.forgotten += marks[first]
             self.samples, self.buckets = self.samples[marks[first] :], self.buckets[first + 1 :]
-        self.buckets.append(8)
-        size = 8
+        self.buckets.append(len(self.samples) - sum(self.buckets))
+        if self.buckets[-1] < step and len(self.buckets) > 1:
+            self.buckets[-2:] = [sum(self.buckets[-2:])]
+        size = step
         while self.buckets.count(size) > 2:
             oldest = self.buckets.index(size)
             self.buckets[oldest : oldest + 2] = [2 * size]
@@ -60,10 +66,13 @@ def drawn(kind: str, n: int, rng: np.random.Generator) -> tuple[float, float]:
     return (1.0, reward) if kind == "free of chance" else (cost, reward)
 
 
+@pytest.mark.parametrize("fine", [changes.FINE, 4])
 @pytest.mark.parametrize("kind", ["reward", "cost", "both", "neither", "free of chance"])
-def test_what_is_remembered_against_every_sample(kind: str) -> None:
+def test_what_is_remembered_against_every_sample(kind: str, fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a step that is doubled soon as well."""
+    monkeypatch.setattr(changes, "FINE", fine)
     rng = np.random.default_rng(1)
-    memory, twin = SequentialMoments.empty(2, watched=True), Remembered()
+    memory, twin = SequentialMoments.empty(2, watched=True), Remembered(fine)
     memory.observe(0, 1.0, 1.0)
     for n in range(1500):
         sample = drawn(kind, n, rng)

@@ -1,8 +1,9 @@
 """Where an arm's means have changed: marks along its samples, a test at each of them, and what is forgotten then.
 
-After every `EVERY` samples of an arm its sums are marked as they stand. What lies between two marks is a bucket of 8,
-16, 32 … samples: of more than `ALIKE` buckets of one size the two oldest become one, by dropping the mark between. So
-there are about 2·log₂(n/8) marks, and the newest samples have the finest ones.
+After every 8 samples of an arm its sums are marked as they stand; from 4096 samples on after every 16, from 8192 on
+after every 32, and so on (`pace`). What lies between two marks is a bucket of 8, 16, 32 … samples: of more than `ALIKE`
+buckets of one size the two oldest become one, by dropping the mark between. So there are about 16 marks at most,
+however many samples, and the newest samples have the finest ones.
 
 Each mark parts the samples in an older part, (n₁, m₁, v₁) of its mean and variance, and a newer one, (n₂, m₂, v₂). With
 no variance below that of all the samples, and μ the mean of both weighted by n/v, the evidence that the mean changed is
@@ -37,9 +38,10 @@ from outlay.beliefs.moments import (
 )
 from outlay.checks import Vector
 
-EVERY = 8  # samples of an arm from one mark to the next; a power of 2
+EVERY = 8  # samples of an arm from one mark to the next, at first; a power of 2
+FINE = 256  # steps from one mark to the next, after twice as many of which the step is doubled
 ALIKE = 2  # buckets of one size
-MARKS = 40  # of an arm, enough for 8 million samples; where there are more, the oldest is dropped
+MARKS = 20  # of an arm; where there are more, which outcomes that were corrected can bring about, the oldest is dropped
 WATCHED = 64  # arms that are watched, at most: the first to have `EVERY` samples
 CERTAIN = 5.0  # evidence that is asked for, and ln n more
 
@@ -98,8 +100,9 @@ class Past(NamedTuple):
 
 
 def watch(past: Past, s: Vector, arm: int) -> None:
-    """Where `EVERY` samples have come since the last mark, look for a change, forget what is older, mark the sums."""
-    if int(s[arm, PULLS]) & (EVERY - 1) != 0:
+    """Where a mark is due, look for a change, forget what is older, mark the sums."""
+    pulls = int(s[arm, PULLS])
+    if pulls & (EVERY - 1) != 0 or pulls & (pace(pulls) - 1) != 0:
         return
     place = int(past.place[arm])
     if place < 0:
@@ -112,6 +115,18 @@ def watch(past: Past, s: Vector, arm: int) -> None:
     if mark >= 0:
         forget_before(past, s, arm, place, mark)
     add_mark(past, s, arm, place)
+
+
+def pace(pulls: int) -> int:
+    """The samples from one mark to the next, where there are so many.
+
+    >>> pace(100), pace(4095), pace(4096), pace(100_000)
+    (8, 8, 16, 256)
+    """
+    step = EVERY
+    while FINE * 2 * step <= pulls:
+        step *= 2
+    return step
 
 
 def changed_at(past: Past, s: Vector, arm: int, place: int) -> int:
@@ -183,12 +198,14 @@ def take_out(row: Vector, older: Vector) -> None:
 
 def add_mark(past: Past, s: Vector, arm: int, place: int) -> None:
     """Mark the sums as they stand; of too many buckets of one size make the two oldest one, and so on."""
-    sums = past.sums
+    sums, step = past.sums, pace(int(s[arm, PULLS]))
     if past.marks[place] == sums.shape[1]:
         drop_mark(past, place, 0)
     copy_row(s[arm], sums[place, past.marks[place]])
     past.marks[place] += 1
-    last, size, alike = int(past.marks[place]) - 1, float(EVERY), 0
+    if past.marks[place] > 1 and bucket(sums, place, past.marks[place] - 1) < step:  # the first of a longer pace
+        drop_mark(past, place, past.marks[place] - 2)
+    last, size, alike = int(past.marks[place]) - 1, float(step), 0
     while True:
         first = last
         while first >= 0 and bucket(sums, place, first) == size:
