@@ -121,11 +121,20 @@ def test_an_exception_cancels_or_charges(failure: type[BaseException]) -> None:
 
 def test_what_cannot_be_told_is_charged() -> None:
     campaign = opened()
-    for cost, reward in ((lambda found: found["price"], 1), (0.25, lambda found: found["good"]), (float("nan"), 1)):
+    costs: list[Any] = [lambda found: found["price"], lambda found: "much", float("nan")]
+    for cost in costs:
         with pytest.raises((KeyError, BadParameter)):
-            campaign.spends(cost, reward, most=0.5)(lambda arm: {})()
+            campaign.spends(cost, 1, most=0.5)(lambda arm: {})()
     assert phases(campaign) == ["expired"] * 3
     assert campaign.status().spent == 1  # small, large, small: the lower of what arm and call can cost
+
+
+@pytest.mark.parametrize("reward", [lambda found: found["good"], lambda found: "good", lambda found: float("inf")])
+def test_what_a_call_cost_is_told_where_its_reward_is_none(reward: Any) -> None:
+    for campaign in (opened(), Campaign(["small"], 10)):
+        with pytest.raises((KeyError, BadParameter)):
+            campaign.spends(0.125, reward)(lambda arm: {})()
+        assert [(pull.status, pull.cost, pull.reward) for pull in campaign.pulls()] == [("paid", 0.125, None)]
 
 
 def test_a_cancelled_task_leaves_no_pull_open() -> None:

@@ -196,6 +196,23 @@ def test_a_cost_that_is_none_is_charged_and_said(cost: Any) -> None:
     assert [row[1:3] for row in ledger(sampler)] == [("expired", 3.0)]
 
 
+def test_an_attribute_that_no_trial_sets_is_said() -> None:
+    sampler = priced(cost="csot")
+    study = optuna.create_study(sampler=sampler)
+    with pytest.raises(BadParameter, match=r"cost of OutlaySampler must be a user attribute .*; got 'csot'"):
+        study.optimize(objective)
+    assert sampler.campaign.status().in_flight == 0
+
+
+@pytest.mark.parametrize("reward", [lambda value: 1 / 0, lambda value: "good", lambda value: float("inf")])
+def test_a_reward_that_is_none_loses_no_cost(reward: Any) -> None:
+    sampler = priced(reward=reward)
+    study = optuna.create_study(sampler=sampler)
+    with pytest.raises((ZeroDivisionError, BadParameter)):
+        study.optimize(objective, n_trials=1)
+    assert [row[1:] for row in ledger(sampler)] == [("paid", study.trials[0].user_attrs["cost"], None)]
+
+
 def test_seconds() -> None:
     sampler = OutlaySampler(CHOICES, 0.03, seed=0)
     study = optuna.create_study(sampler=sampler)
@@ -406,7 +423,10 @@ def test_several_directions_are_refused() -> None:
         ({"independent_sampler": "tpe"}, "independent_sampler of OutlaySampler must be a sampler of Optuna's"),
         ({"seed": "x"}, "seed of OutlaySampler must be a whole number"),
         ({"seed": 2**40}, "seed of OutlaySampler must be"),
-        ({"most": "much"}, "Campaign must be"),
+        ({"most": "much"}, "most of OutlaySampler must be a number, or a function of a trial's choices; got 'much'"),
+        ({"most": {"small": 1}}, "most of OutlaySampler must be a number, or a function of a trial's choices"),
+        ({"most": -1}, "Campaign must be"),
+        ({"context": ["length"]}, "context of campaign_at must be left out"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

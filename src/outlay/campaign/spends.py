@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, get_args, ove
 
 from outlay.campaign.ledger.events import Amount
 from outlay.campaign.pull import OnError, OpenPull
+from outlay.campaign.settings import checked_reward
 from outlay.checks import word
 from outlay.errors import BadParameter, BudgetSpent
 from outlay.sansio import Steps, run, run_async
@@ -55,8 +56,8 @@ class SpendingFunctions:
             on_error: what an exception makes of the pull: "cancel" it, or "charge" what was set aside. Where a call
                 costs seconds, those that it took are told, with reward 0.
 
-        A call raises BudgetSpent when the campaign has ended. Where `cost` or `reward` raises, what was set aside is
-        charged, because the call was made.
+        A call raises BudgetSpent when the campaign has ended. Where `cost` raises, what was set aside is charged,
+        because the call was made; where `reward` raises, its cost is told.
 
         >>> from outlay import Campaign
         >>> campaign = Campaign({"small": 0.5, "large": 4.0}, 3, mode="hard")
@@ -96,7 +97,13 @@ class SpendingFunctions:
                 took = _since(began)
                 try:
                     paid = took if cost is None else _value(cost, result)
-                    yield partial(verb("tell"), pull, paid, _value(reward, result))
+                    try:
+                        given = _value(reward, result)
+                        earned = None if given is None else checked_reward(OWNER, given)
+                    except BaseException:
+                        yield partial(verb("tell"), pull, paid)
+                        raise
+                    yield partial(verb("tell"), pull, paid, earned)
                 except BaseException as error:
                     yield _leaving(pull.on_error("charge"), error, is_async)
                     raise

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from outlay.campaign.ledger.events import DEFAULT, Amount
+from outlay.campaign.settings import checked_reward
 from outlay.checks import whole
 from outlay.errors import BadParameter, BudgetSpent, CampaignConflict, NothingTold, needed
 from outlay.integrations.spending import campaign_at
@@ -29,6 +30,7 @@ OWNER = "OutlaySampler"
 MOST_ARMS = 1000
 TOP = 10  # one trial in so many is among the best
 REWARDS = ("top", "value")
+SAID = "a user attribute that every trial sets, where `most` does not say what one can cost"
 
 
 class OutlaySampler(BaseSampler):  # type: ignore[misc]
@@ -89,6 +91,8 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             raise BadParameter(OWNER, "reward", f"{' or '.join(map(repr, REWARDS))}, or a function of a value", reward)
         if not (independent_sampler is None or isinstance(independent_sampler, BaseSampler)):
             raise BadParameter(OWNER, "independent_sampler", "a sampler of Optuna's", independent_sampler)
+        if isinstance(most, (str, Mapping)):
+            raise BadParameter(OWNER, "most", "a number, or a function of a trial's choices", most)
         chance = None if seed is None else whole(OWNER, "seed", seed, at_least=0, below=2**32)
         self._arms = _combinations(choices)
         self._distributions = {each: CategoricalDistribution(tuple(given)) for each, given in choices.items()}
@@ -165,8 +169,14 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             paid = _seconds(trial) if self._cost is None else trial.user_attrs.get(self._cost)
             if paid is None:
                 self._charge(pull)
-            else:
-                self.campaign.tell(pull, paid, 0.0 if value is None else self._earned(study, value))
+                return
+            try:
+                earned = 0.0 if value is None else self._earned(study, value)
+                earned = None if earned is None else checked_reward(OWNER, earned)
+            except BaseException:
+                self.campaign.tell(pull, paid)  # what it cost is known, also where the user's function raises
+                raise
+            self.campaign.tell(pull, paid, earned)
         except BaseException:
             with suppress(CampaignConflict, NothingTold):  # it was told, and the answer was lost; or nobody knows
                 self.campaign.charge(pull)
@@ -176,8 +186,7 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
         try:
             self.campaign.charge(pull)
         except NothingTold:
-            allowed = "a user attribute that every trial sets, where `most` does not say what one can cost"
-            raise BadParameter(OWNER, "cost", allowed, self._cost) from None
+            raise BadParameter(OWNER, "cost", SAID, self._cost) from None
 
     def _pull_of(self, study: Study, trial: FrozenTrial) -> tuple[int, str] | None:
         """The number and the arm of the trial's pull, which is asked for if there is none; None if the budget is spent.
@@ -194,7 +203,10 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
         arms = [arm for arm, chosen in self._arms.items() if chosen == {k: fixed.get(k, v) for k, v in chosen.items()}]
         about = {"study": study.study_name, "trial": trial.number}
         in_loop = _in_loop(study)
-        pull = self.campaign.ask(arms=None if len(arms) == len(self._arms) else arms, wait=in_loop, metadata=about)
+        try:
+            pull = self.campaign.ask(arms=None if len(arms) == len(self._arms) else arms, wait=in_loop, metadata=about)
+        except NothingTold as error:
+            raise BadParameter(OWNER, "cost", SAID, self._cost) from error
         if pull is None:
             if not in_loop:
                 raise BudgetSpent(self.campaign._named())
@@ -202,7 +214,7 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
         study._storage.set_trial_system_attr(trial._trial_id, _key(trial), [pull.id, pull.arm])
         return pull.id, pull.arm
 
-    def _earned(self, study: Study, value: float) -> float:
+    def _earned(self, study: Study, value: float) -> float | None:
         if callable(self._reward):
             return self._reward(value)
         sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0

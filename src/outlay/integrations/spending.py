@@ -44,6 +44,10 @@ def campaign_at(
         if not hasattr(store, "disconnect"):
             raise BadParameter("campaign_at", "store", "an address, a campaign, a client, or None", store)
         return store
+    if terms.get("context") is not None:
+        raise BadParameter(
+            "campaign_at", "context", "left out: these calls say nothing of themselves", terms["context"]
+        )
     if store is None and budget is None:
         raise BadParameter("campaign_at", "budget", "given for a campaign in memory", budget)
     if store is not None and store.startswith(REMOTE):
