@@ -45,6 +45,7 @@ OFFERED = [
 ]
 DOLLAR = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
 FLAKY = {"input_cost_per_token": 0.15e-6, "output_cost_per_token": 0.6e-6}
+ANSWERS = {"output_cost_per_token": 1e-6}
 NOTHING = {"input_cost_per_token": 0, "output_cost_per_token": 0}
 pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM has many of its own
 
@@ -335,8 +336,11 @@ def test_rewards_come_later(provider: Provider, budgets: Callable[..., BudgetRou
     assert (pull.status, pull.reward, Decimal(str(pull.cost))) == ("told", 0.75, provider.charged()["dollars"])
 
 
-def test_a_reward_that_raises_loses_no_cost(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
-    budget = budgets([SMALL], reward=lambda kwargs, response: 1 / 0)
+@pytest.mark.parametrize("said", [lambda: 1 / 0, lambda: "good", lambda: float("inf")])
+def test_a_reward_that_is_none_loses_no_cost(
+    said: Callable[[], Any], provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    budget = budgets([SMALL], reward=lambda kwargs, response: said())
 
     async def story() -> Any:
         await call(router(budget, deployment(SMALL)))
@@ -344,6 +348,28 @@ def test_a_reward_that_raises_loses_no_cost(provider: Provider, budgets: Callabl
 
     assert run(story()).exact.spent == provider.charged()["dollars"]
     assert [pull.status for pull in budget.campaign.pulls()] == ["paid"]
+
+
+@pytest.mark.parametrize("said", [lambda: 1 / 0, lambda: "much"])
+def test_a_failure_whose_cost_is_none_is_charged_at_once(
+    said: Callable[[], Any], provider: Provider, budgets: Callable[..., BudgetRouter], caplog: Any
+) -> None:
+    budget = budgets([BROKEN], failure_cost=lambda error: said())
+
+    async def story() -> Any:
+        with pytest.raises(litellm.InternalServerError):
+            await call(router(budget, deployment(BROKEN, info=DOLLAR)))
+        return await settled(budget)
+
+    asked = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
+    assert run(story()).spent == ceiling(asked, 50, (1, 1))
+    assert "failure_cost does not say what pull" in caplog.text
+
+
+@pytest.mark.parametrize("pull", [[1], {"a": 1}, None])
+def test_what_is_no_pull(pull: Any, budgets: Callable[..., BudgetRouter]) -> None:
+    with pytest.raises(BadParameter, match="pull of reward must be a Pull"):
+        run(budgets().reward(pull, 1))
 
 
 def ceiling(words: str, output: int, prices: tuple[float, float] = (0.15, 0.6)) -> float:
@@ -402,9 +428,16 @@ def test_what_a_call_can_cost(
         (SLOW, {}, {}, "nobody knows what openai/slow costs: say input_cost_per_token and output_cost_per_token"),
         (SLOW, DOLLAR, {"messages": [{"role": "user", "content": PICTURE}]}, "say its max_input_tokens in model_info"),
         (SLOW, DOLLAR, {"max_tokens": None}, "nobody knows how long an answer of openai/slow can be: give max_tokens"),
+        (SLOW, {"input_cost_per_tokens": 1e-6, **ANSWERS}, {}, "nobody knows what openai/slow costs"),
+        (SLOW, {"input_cost_per_token": -1e-6, **ANSWERS}, {}, "input_cost_per_token of openai/slow must be ≥ 0"),
         (SLOW, DOLLAR, {"n": -1}, "n of the request must be a whole number ≥ 1; got -1"),
         (SLOW, DOLLAR, {"max_tokens": "many"}, "max_tokens of the request must be a whole number ≥ 1; got 'many'"),
-        (BROKEN, DOLLAR, {}, "openai/broken of model group 'chat' is no arm of campaign 'default': add it there"),
+        (
+            BROKEN,
+            DOLLAR,
+            {},
+            "openai/broken of model group 'chat' is no arm of campaign 'default': add it there, beside ",
+        ),
     ],
 )
 def test_what_is_refused(
@@ -420,6 +453,16 @@ def test_what_is_refused(
 
     run(story())
     assert not list(budget.campaign.pulls())
+    assert provider.charged()["calls"] == 0
+
+
+@pytest.mark.parametrize("tokens", ["5", -5, float("nan")])
+def test_a_count_of_tokens_that_is_none_is_refused(
+    tokens: Any, provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    budget = budgets([SMALL], prompt_tokens=lambda request: tokens)
+    with pytest.raises(litellm.BadRequestError, match="prompt_tokens of BudgetRouter must be"):
+        run(call(router(budget, deployment(SMALL))))
     assert provider.charged()["calls"] == 0
 
 
@@ -580,10 +623,13 @@ def test_the_proxy_of_the_page(provider: Provider, tmp_path: Path) -> None:
             return answer.status_code, answer.text
 
         assert feedback({"pull": pulls[0], "reward": 1})[0] == 200
+        assert feedback({"pull": str(pulls[0]), "reward": 1})[0] == 200  # as the header says it
         status, said = feedback({"pull": pulls[0], "reward": 2})
         assert (status, "which stands; amend corrects it" in said) == (400, True)
         for wrong in ({"pull": pulls[1]}, {"pull": 10**9, "reward": 1}, {"pull": pulls[1], "reward": "good"}):
             assert feedback(wrong)[0] == 400
+        for pull in ([1], {"a": 1}, "", "9" * 30):
+            assert feedback({"pull": pull, "reward": 1})[0] == 400
         assert feedback({"pull": pulls[1], "reward": 1}, authorization="Bearer sk-another")[0] in (400, 401)
         refused = client.post("/v1/chat/completions", json={**asked, "max_tokens": 10**8})
         assert (refused.status_code, "is left of the budget" in refused.text) == (422, True)

@@ -8,6 +8,7 @@ ends the pull. What LiteLLM never reports (a stream that was left, a task that w
 
 import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,9 +17,11 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Amount
 from outlay.campaign.pull import AnyPull
 from outlay.campaign.records import Pull
+from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
 from outlay.integrations.spending import Spending, campaign_at
+from outlay.text import listed
 
 with needed("outlay.integrations.litellm"):
     import httpx
@@ -55,6 +58,7 @@ NOT_BILLED = (
     litellm.InternalServerError,
 )
 NOT_REACHED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_log = logging.getLogger("outlay.litellm")
 
 
 def failure_cost(error: Exception) -> Amount | None:
@@ -123,7 +127,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         name: str = "default",
         reward: Callable[[Json, Any], float | None] | None = None,
         output_limit: int | None = 4096,
-        prompt_tokens: Callable[[Mapping[str, Any]], int] | None = None,
+        prompt_tokens: Callable[[Mapping[str, Any]], float | None] | None = None,
         failure_cost: Callable[[Exception], Amount | None] = failure_cost,
         wait: float = 0.2,
         timeout: float = 5.0,
@@ -168,7 +172,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
     async def _until_reported(self, pull: object) -> None:
         """The caller has its answer before LiteLLM reports what it cost."""
         patience = asyncio.get_running_loop().time() + self.timeout
-        while pull in self._open and asyncio.get_running_loop().time() < patience:
+        while isinstance(pull, int) and pull in self._open and asyncio.get_running_loop().time() < patience:
             await asyncio.sleep(0.01)
 
     def serve_feedback(self, app: Any, path: str = "/outlay/feedback") -> None:
@@ -182,7 +186,9 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             try:
                 if set(said) != {"pull", "reward"}:
                     raise BadParameter("feedback", "body", 'an object with "pull" and "reward"', said)
-                await self.reward(said["pull"], said["reward"])
+                pull = said["pull"]
+                is_number = isinstance(pull, str) and pull.isdecimal() and len(pull) < 20  # as the header says it
+                await self.reward(int(pull) if is_number else pull, said["reward"])
             except OutlayError as error:
                 raise HTTPException(400, str(error)) from error
             return said
@@ -287,17 +293,27 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             return
         cost, earned = kwargs.get("response_cost"), None
         try:
-            if self._reward is not None:
-                earned = self._reward(kwargs, response_obj)
-        finally:  # what it cost is known, also where the user's function raises
+            if self._reward is not None and (returned := self._reward(kwargs, response_obj)) is not None:
+                earned = checked_reward(OWNER, returned)
+        finally:  # what it cost is known, also where the user's function raises, or returns what is no reward
             await self._end(attempt.pull, None if cost is None else round(cost, 12), earned)  # floats: 3e-07 + 6e-07
 
     async def async_post_call_failure_deployment_hook(
         self, request_data: Mapping[str, Any], exception: Exception, *_: Any, **__: Any
     ) -> None:
         """End the pull of an attempt that failed."""
-        if (attempt := self._reported(request_data)) is not None:
-            await self._end(attempt.pull, self._failure_cost(exception), 0)
+        if (attempt := self._reported(request_data)) is None:
+            return
+        cost = None
+        try:
+            if (returned := self._failure_cost(exception)) is not None:
+                real(OWNER, "failure_cost", returned)
+                cost = returned
+        except Exception:  # the user's function: LiteLLM would say so to nobody
+            _log.exception(
+                "failure_cost does not say what pull %d cost: what was set aside is charged", attempt.pull.id
+            )
+        await self._end(attempt.pull, cost, 0)
 
     async def async_log_failure_event(self, kwargs: Json, response_obj: Any, start_time: Any, end_time: Any) -> None:  # noqa: ARG002
         """End the pull of a stream that broke off, or of a call that was never made: all other failures came before."""
@@ -345,7 +361,8 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         if not by_arm.keys() <= self._known:
             self._known = frozenset(arm.name for arm in (await self.spending.status()).arms)
         for arm in by_arm.keys() - self._known:
-            raise _Refused(f"{arm} of model group {model!r} is no arm of campaign {self.name!r}: add it there")
+            said = f"{arm} of model group {model!r} is no arm of campaign {self.name!r}: add it there"
+            raise _Refused(f"{said}, beside {listed(sorted(self._known))}")
         return by_arm
 
     def _ceiling(self, deployment: Json, call: Json) -> tuple[float, int | None]:
@@ -371,10 +388,11 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         answers = max(_numbers(said, "n", "best_of"), default=1)
         return round(prompt * paid_in + output * answers * paid_out, 12), None if asked else output
 
-    def _prompt(self, call: Json, info: Json) -> int | None:
+    def _prompt(self, call: Json, info: Json) -> float | None:
         """How many tokens a prompt has at most, None if nobody can tell."""
         if self._prompt_tokens is not None:
-            return self._prompt_tokens(call)
+            tokens = self._prompt_tokens(call)
+            return None if tokens is None else real(OWNER, "prompt_tokens", tokens, at_least=0)
         read: int | None = info.get("max_input_tokens")
         if any(part.get("type", "text") not in WORDS for part in _parts(call)) or any(map(call.get, ELSEWHERE)):
             return read
@@ -417,8 +435,14 @@ def _prices(deployment: Json) -> Json:
     return {**found, **{key: value for key, value in own.items() if value is not None}}
 
 
-def _dearest(info: Json, call: Json, *prefixes: str) -> float | None:
-    """The highest of some prices, which differ for long prompts, for what is cached, for those in a hurry."""
+def _dearest(info: Json, call: Json, name: str, *others: str) -> float | None:
+    """The highest of some prices, which differ for long prompts, for what is cached, for those in a hurry.
+
+    None where the price that LiteLLM reckons with is not among them: another key may be this one misspelt.
+    """
     hurried = call.get("service_tier") == "priority"
-    keys = [key for key in info if key.startswith(prefixes) and (hurried or not key.endswith("_priority"))]
-    return max((info[key] for key in keys if isinstance(info[key], (int, float))), default=None)
+    keys = [key for key in info if key.startswith((name, *others)) and (hurried or not key.endswith("_priority"))]
+    prices = {
+        key: real(info["model"], key, info[key], at_least=0) for key in keys if isinstance(info[key], (int, float))
+    }
+    return None if prices.keys().isdisjoint((name, f"{name}_priority")) else max(prices.values())
