@@ -18,6 +18,8 @@ from outlay.text import listed
 
 MILLION = 1_000_000
 MOST_TOKENS = 10**8
+LEAST_PRICE = 0.001  # of a million tokens: what is less was meant for one, and the bill would be a million times larger
+CHAT = "/chat/completions"
 LIMITS = ("max_completion_tokens", "max_tokens")  # what providers call the limit of an answer
 TERMS = tuple(name for name in inspect.signature(Campaign).parameters if name not in ("arms", "store", "name"))
 
@@ -149,7 +151,7 @@ def _gateway(content: dict[str, Any], source: str) -> GatewayFile:
         name=campaign.take("name", label, "default"),
         terms={key: value for key in TERMS if (value := campaign.take(key, _anything, None)) is not None},
         arms=arms,
-        keys=tuple(_digest(each) for each in access.take("key_env", _secrets, ())),
+        keys=tuple(_digest(each) for each in access.take("key_env", _secrets, ... if "access" in content else ())),
         models=calls.take("models", _names, ("auto",)),
         wait=calls.take("wait", real, 2.0, at_least=0, at_most=3600),
         max_tokens=calls.take("max_tokens", whole, None, at_least=1, at_most=MOST_TOKENS),
@@ -173,7 +175,7 @@ def _provider(name: str, table: _TomlTable) -> Provider:
     key = table.take("key_env", _secret, None)
     limit = table.take("limit", word, LIMITS[0], words=LIMITS)
     table.done()
-    return Provider(name, f"{base.rstrip('/')}/chat/completions", limit, key)
+    return Provider(name, base.rstrip("/") + CHAT, limit, key)
 
 
 def _arm(name: str, table: _TomlTable, providers: dict[str, Provider]) -> ModelArm:
@@ -197,7 +199,10 @@ def _anything(source: str, path: str, value: object) -> object:  # noqa: ARG001 
 
 
 def _price(source: str, path: str, value: object) -> Decimal:
-    return Decimal(repr(real(source, path, value, at_least=0, at_most=1e6)))  # as it is written
+    price = real(source, path, value, at_least=0, at_most=1e6)
+    if 0 < price < LEAST_PRICE:
+        raise BadParameter(source, path, f"0, or at least {LEAST_PRICE:g}, for a million tokens and not for one", value)
+    return Decimal(repr(price))  # as it is written
 
 
 def _yes_or_no(source: str, path: str, value: object) -> bool:
@@ -214,6 +219,8 @@ def _address(source: str, path: str, value: object) -> str:
     address = line(source, path, value)
     if not address.startswith(("http://", "https://")) or "@" in address or "?" in address or " " in address:
         raise BadParameter(source, path, "http://… or https://…, without a key", "…" if "@" in address else address)
+    if address.rstrip("/").endswith(CHAT):
+        raise BadParameter(source, path, f"what comes before {CHAT}, which is added", address)
     return address
 
 
@@ -224,6 +231,8 @@ def _names(source: str, path: str, value: object) -> tuple[str, ...]:
 
 
 def _secrets(source: str, path: str, value: object) -> tuple[str, ...]:
+    if value == []:
+        raise BadParameter(source, path, "at least one name of a variable of the environment", value)
     return tuple(_secret(source, path, name) for name in (value if isinstance(value, list) else [value]))
 
 
