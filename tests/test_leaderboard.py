@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from benchmarks.leaderboard import __main__ as command
 from benchmarks.leaderboard import cells, play
-from benchmarks.leaderboard.contenders import Contender, always
+from benchmarks.leaderboard.contenders import CONTENDERS, Contender, always
+from benchmarks.leaderboard.drift import Changing, that_change
 from benchmarks.leaderboard.problems import Entry
+from benchmarks.leaderboard.store import Setting
 
 from outlay import Problem, simulate
 from outlay.arms import Bernoulli
@@ -72,3 +74,37 @@ def test_the_command_from_end_to_end(
     command.main([*where, "--page", str(page)])
     assert page.read_text() == text
     assert counted == ["RoundRobin", "Worst"]
+
+
+def test_problems_that_change_have_players_and_tables_of_their_own(
+    tmp_path: Path, tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = (Problem([Bernoulli(1.0, mean), Bernoulli(1.0, 0.5)]) for mean in (0.9, 0.1))
+    changing = Changing("falls", "drift-falls", [(0.0, one), (50.0, two)], 100.0)
+    few = {name: CONTENDERS[name] for name in ("Thrifty:ignored", "SWUCB", "BTS")}
+    monkeypatch.setattr(command, "problems", lambda: [COINS, changing])
+    monkeypatch.setattr(command, "CONTENDERS", PLAYERS | few)
+    where = ["--folder", str(tmp_path / "kept"), "--runs", "3", "--workers", "1"]
+    command.main([*where, "--budgets", "20"])
+    assert counted == ["RoundRobin", "Worst", "BTS"]  # other budgets are not for the problem that changes
+    command.main([*where, "--only", "drift"])
+    assert counted[3:] == ["Thrifty:ignored", "SWUCB"]
+    page = tmp_path / "page.md"
+    page.write_text("<!-- leaderboard drift -->\nstale\n<!-- end of leaderboard -->\n")
+    command.main([*where, "--page", str(page)])  # nothing is kept at the usual budgets, and nothing written of it
+    text = page.read_text()
+    assert "stale" not in text
+    assert "### All 1 cells where arms change" in text
+    assert "| SWUCB | changes | 1 |" in text
+    kept = play.jobs_of(changing, few, Setting((100.0,), 3, 0))
+    other = play.jobs_of(changing._replace(pieces=[(0.0, one), (60.0, two)]), few, Setting((100.0,), 3, 0))
+    assert [job.label for job in kept] == ["Thrifty:ignored", "SWUCB"]
+    assert not {job.key for job in kept} & {job.key for job in other}
+
+
+def test_all_problems_that_change_are_on_the_board_with_what_the_rivals_are_told() -> None:
+    entries = that_change()
+    assert len({entry.name for entry in entries}) == len(entries) == 24
+    for entry in entries:
+        assert set(entry.players()) == {label for label, one in CONTENDERS.items() if one.drift}
+        assert entry.budget > entry.pieces[-1][0]

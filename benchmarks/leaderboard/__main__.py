@@ -12,6 +12,7 @@ from rich.console import Console
 from benchmarks.leaderboard import page, tables
 from benchmarks.leaderboard.cells import Row, rows_of
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender
+from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import PER_ARM, Drawn
 from benchmarks.leaderboard.play import jobs_of, play_all, read_all, refuse_interpreted
 from benchmarks.leaderboard.problems import DATA, AnyEntry, Entry, problems
@@ -48,7 +49,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="budgets of the group many, in mean costs per arm; 0.5 1 3 10 30 100")  # fmt: skip
     add("--per-request", nargs="+", type=float, metavar="B",
         help="of the group requests, for each, in costs of the arm that pays most; 0.05 0.2 0.5 0.8 1.2")  # fmt: skip
-    add("--runs", type=int, help="of each policy in each cell; 500, 100 with more than 100 arms, 200 with requests")
+    add("--runs", type=int, help="of each policy in each cell; 500; 100 beyond 100 arms, 200 with requests or changes")
     add("--seed", type=int, default=0, help="same seed, same problems of the group many, same figures; 0")
     add("--workers", type=int, default=os.cpu_count() or 1, help="processes to play in; all cores")
     add("--quick", action="store_true", help="20 runs at the smaller budgets: does everything work?")
@@ -82,17 +83,22 @@ def command(chosen: argparse.Namespace) -> None:
 
 
 def write_page(path: Path, board: Board, rows: Sequence[Row], seed: int) -> None:
-    """Write the tables of what was chosen; those with requests have a place of their own."""
-    for rationed in (False, True):
-        part = [(entry, setting) for entry, setting in board if isinstance(entry, Rationed) == rationed]
-        if not part:
+    """Write the tables of what was chosen and played; requests and arms that change have places of their own."""
+    for place in ("", "requests", "drift"):
+        part = [(entry, setting) for entry, setting in board if place_of(entry.group) == place]
+        some = [row for row in rows if place_of(row.group) == place]
+        if not some:
             continue
         runs = "–".join(f"{runs}" for runs in sorted({setting.runs for _, setting in part}))
         budgets = next((setting.budgets for entry, setting in part if isinstance(entry, Entry)), ())
-        what = "requests" if rationed else " ".join(f"{budget:.0f}" for budget in budgets) or "many"
-        some = [row for row in rows if bool(row.requests) == rationed]
+        what = place or " ".join(f"{budget:.0f}" for budget in budgets) or "many"
         grids = [*tables.overall(some), *tables.details(some, tables.matrix_grid)]
         page.rewrite(path, what, grids, f"outlay {__version__}, {runs} runs per cell, seed {seed}.")
+
+
+def place_of(group: str) -> str:
+    """The group, where its tables have a place of their own on the page."""
+    return group if group in ("requests", "drift") else ""
 
 
 def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> None:
@@ -105,14 +111,16 @@ def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> 
 
 def setting_of(entry: AnyEntry, chosen: argparse.Namespace) -> Setting | None:
     """The budgets, runs and seed that were asked for; None where only those of another kind of problem were."""
+    own = (entry.budget,) if isinstance(entry, Changing) else ()  # there is no option for it
     kinds: dict[type, tuple[str, Sequence[float], Sequence[float]]] = {
+        Changing: ("own", own, own),
         Entry: ("budgets", BUDGETS, QUICK),
         Drawn: ("per_arm", PER_ARM, QUICK_PER_ARM),
         Rationed: ("per_request", PER_REQUEST, QUICK_PER_REQUEST),
     }
     name, all_of_them, few = kinds[type(entry)]
-    given = getattr(chosen, name)
-    if not given and any(getattr(chosen, other) for other, _, _ in kinds.values()):
+    given = getattr(chosen, name, None)
+    if not given and any(getattr(chosen, other, None) for other, _, _ in kinds.values()):
         return None
     budgets = vector("leaderboard", name, given or (few if chosen.quick else all_of_them), above=0)
     runs = chosen.runs if chosen.runs is not None else 20 if chosen.quick else entry.runs
@@ -142,6 +150,8 @@ def unasked(entry: AnyEntry) -> dict[str, Contender]:
     """The policies that play a problem where none is named."""
     if isinstance(entry, Rationed):
         return {label: one for label, one in CONTENDERS.items() if one.requests}
+    if isinstance(entry, Changing):
+        return {label: one for label, one in CONTENDERS.items() if one.drift}
     drawn = isinstance(entry, Drawn)
     return {label: one for label, one in CONTENDERS.items() if (one.many if drawn else not one.reserve)}
 

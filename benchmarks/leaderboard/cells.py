@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.play import Played
 from benchmarks.leaderboard.problems import AnyEntry, Entry
@@ -21,7 +22,7 @@ class Row(NamedTuple):
 
     problem: str
     group: str
-    budget: float  # in mean costs; of a drawn problem per arm, with requests in those of the best-paid arm per request
+    budget: float  # in mean costs (drawn: per arm; with requests: of the best-paid arm, for each; changing: in money)
     policy: str
     told: str
     mean: float  # of the regret; of a drawn problem in per cent of r*·B, with requests of N·f, as all that follows
@@ -37,6 +38,7 @@ class Row(NamedTuple):
     arms: int
     family: str = ""  # of which the problem was drawn, if it was
     requests: int = 0  # of which there are so many, if they are limited
+    changing: str = ""  # the kind of problem, where arms change
 
     @property
     def unaided(self) -> bool:
@@ -64,7 +66,7 @@ def rows_of(played: Sequence[Played], told: Mapping[str, str]) -> list[Row]:
 
 
 def bounds_of(entry: AnyEntry, budgets: Sequence[float]) -> list[float | None]:
-    """The sharp lower bound on regret at each budget, for problems that are always the same and have no requests."""
+    """The sharp lower bound on regret at each budget, for problems that are always the same, without requests."""
     if not isinstance(entry, Entry):
         return [None] * len(budgets)
     floor = floor_of(entry.problem)
@@ -101,6 +103,7 @@ def cell(
                 arms=entry.arms,
                 family=entry.family if isinstance(entry, Drawn) else "",
                 requests=entry.requests if isinstance(entry, Rationed) else 0,
+                changing=entry.kind if isinstance(entry, Changing) else "",
             )
         )
     return rows

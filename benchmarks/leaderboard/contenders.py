@@ -3,7 +3,8 @@
 A policy that is told nothing, bounds or the budget (with the number of requests, where there is one) can be run by
 anyone who knows those; true means, variances and slopes of the arms are known to nobody, so whoever is told them is
 shown beside the others and never counts as the best. Nor does who is told the mean costs, as price lists give them: the
-others are not told as much. Who is told all means has no part in ratios.
+others are not told as much. Who is told all means has no part in ratios. How often arms
+change is known to nobody either, but one may have an idea of it, as of bounds: who is told that may be the best.
 
 Left out, though the library has them: KUBE, whose knapsack takes time in the square of the arms at every pull, and
 RobustUCBTruncated, which is RobustUCBMedian's twin.
@@ -21,7 +22,7 @@ from outlay.policies import baselines
 from outlay.policies.kl_rate import SCHEDULES
 from outlay.problem_policies import paper_policies
 
-Told = Literal["nothing", "bounds", "budget", "costs", "means", "moments"]
+Told = Literal["nothing", "bounds", "budget", "changes", "costs", "means", "moments"]
 
 
 class Contender(NamedTuple):
@@ -32,13 +33,13 @@ class Contender(NamedTuple):
     reserve: bool = False  # slow, or far behind on its home ground: it plays only where it is asked for by name
     many: bool = False  # whether it plays the problems with many arms, too, without being asked for
     requests: bool = False  # and those with a number of requests
+    drift: bool = False  # and those whose arms change
 
     @property
     def where(self) -> str:
         """Where it plays if nobody asks for it, unless that is on all problems with few arms only."""
-        more = " and ".join(
-            name for name, plays in (("with many arms", self.many), ("with requests", self.requests)) if plays
-        )
+        played = {"with many arms": self.many, "with requests": self.requests, "where arms change": self.drift}
+        more = " and ".join(name for name, plays in played.items() if plays)
         if self.reserve:
             return f"only {more}" if more else "reserve: only by name"
         return f"also {more}" if more else ""
@@ -108,6 +109,10 @@ def best_alone(problem: Problem) -> Any:
     return BestFixed(problem.mean_costs, problem.mean_rewards)
 
 
+def where_nothing_changes(_: Problem) -> None:
+    """None of those that play where arms change."""
+
+
 def _boxed(problem: Problem) -> bool:
     """Whether nothing is negative or without bound."""
     boxes = np.array([support_of(law) for law in problem.arms])
@@ -135,9 +140,9 @@ CONTENDERS: dict[str, Contender] = {
         f"KLRate:{name}:sample": Contender("nothing", always(policies.KLRate(name, "sample")), True)
         for name in SCHEDULES
     },
-    "Thrifty": Contender("budget", always(policies.Thrifty()), many=True, requests=True),
+    "Thrifty": Contender("budget", always(policies.Thrifty()), many=True, requests=True, drift=True),
     "Thrifty:unknown": Contender("nothing", always(policies.Thrifty(horizon="unknown")), many=True),
-    "Wary": Contender("budget", always(policies.Wary()), many=True),
+    "Wary": Contender("budget", always(policies.Wary()), many=True, drift=True),
     "Frugal": Contender("nothing", always(policies.Frugal()), many=True),
     "Frugal:0.5": Contender("nothing", always(policies.Frugal(slope=0.5)), many=True),
     "Frugal:bound": Contender("bounds", with_reward_bound(policies.Frugal)),
@@ -176,4 +181,10 @@ CONTENDERS: dict[str, Contender] = {
     "LPEpsilonFirst": Contender("budget", always(baselines.LPEpsilonFirst()), reserve=True, requests=True),
     "PDBwKRequests": Contender("bounds", with_bounds(baselines.PDBwKRequests), reserve=True, requests=True),
     "BestFixed": Contender("means", best_alone, reserve=True, requests=True),
+    # where arms change: `drift.py` makes them for each problem
+    "Thrifty:ignored": Contender("budget", where_nothing_changes, reserve=True, drift=True),
+    **{
+        name: Contender("changes", where_nothing_changes, reserve=True, drift=True)
+        for name in ("Forgetful", "GLRKLUCB", "CUSUMUCB", "SWUCB", "DiscountedThompson")
+    },
 }

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from inspect import getsource
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.leaderboard.contenders import Contender
+from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import Draw, Drawn
 from benchmarks.leaderboard.problems import AnyEntry
 from benchmarks.leaderboard.progress import Say, progress
 from benchmarks.leaderboard.requests import Rationed
 from benchmarks.leaderboard.store import Floats, Kept, Setting, keep, kept_at, key_of, key_of_drawn
 from outlay import Problem, __version__, simulate
+from outlay.engine import pieces as changes
 from outlay.errors import BadFile, InterpretedWarning
 
 PIECES = 20  # that the runs of a drawn problem are cut into
@@ -55,8 +58,12 @@ class Played(NamedTuple):
 def jobs_of(entry: AnyEntry, contenders: dict[str, Contender], setting: Setting) -> list[Job]:
     """Every contender on a problem that it admits; on problems that are drawn, if it needs no other word on each."""
     if not isinstance(entry, Drawn):
-        more = (entry.name, Rationed.budgets) if isinstance(entry, Rationed) else ()
-        made = {label: contender.make(entry.problem) for label, contender in contenders.items()}
+        more: tuple[Any, ...] = (entry.name, Rationed.budgets) if isinstance(entry, Rationed) else ()
+        if isinstance(entry, Changing):
+            more = (entry.problem.starts, entry.problem.laws, getsource(changes))
+            made = {label: policy for label, policy in entry.players().items() if label in contenders}
+        else:
+            made = {label: contender.make(entry.problem) for label, contender in contenders.items()}
         return [
             Job(entry, label, policy, setting, key_of(entry.problem, policy, setting, *more))
             for label, policy in made.items()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.drift import Changing, that_change
 from benchmarks.leaderboard.many import Drawn, many_arms
 from benchmarks.leaderboard.real import LOGS, real_problems
 from benchmarks.leaderboard.requests import Rationed, with_requests
@@ -41,7 +42,8 @@ class Entry(NamedTuple):
         return len(self.problem)
 
 
-AnyEntry = Entry | Drawn | Rationed  # one problem for all runs, one for each, or one with a number of requests
+# One problem for all runs, one for each, one with a number of requests, or one whose arms change.
+AnyEntry = Entry | Drawn | Rationed | Changing
 
 
 def problems() -> list[AnyEntry]:
@@ -55,7 +57,8 @@ def problems() -> list[AnyEntry]:
         "real": real,
     }
     fixed = [Entry(name, group, problem) for group, named in groups.items() for name, problem in named.items()]
-    return [*fixed, *many_arms(), *with_requests({name: real[name] for name in LOGS if name in real})]
+    rationed = with_requests({name: real[name] for name in LOGS if name in real})
+    return [*fixed, *many_arms(), *rationed, *that_change()]
 
 
 def gaussian_problems() -> dict[str, Problem]:

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 class Setting(NamedTuple):
     """How every cell is played."""
 
-    budgets: tuple[float, ...]  # rising; in mean costs of the problem (`Entry`), per arm (`Drawn`), `PER_REQUEST`
+    budgets: tuple[float, ...]  # rising; in mean costs (`Entry`), per arm (`Drawn`), `PER_REQUEST`, money (`Changing`)
     runs: int
     seed: int
 

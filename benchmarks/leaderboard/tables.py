@@ -15,6 +15,7 @@ from benchmarks.leaderboard.summary import Summary, ratios_by, summaries
 NONE = "–"
 BUDGET, PER_ARM = "Budget {:,g} mean costs", "Many arms, {:,g} mean costs per arm: per cent of r*·B"  # titles
 PER_REQUEST = "{:g} costs of the best-paid arm for each request: per cent of N·f"
+MONEY = "Arms that change, budget {:,g}"
 CLOSE = 1.1  # ratios up to this are set in bold
 
 
@@ -47,30 +48,32 @@ class Grid(NamedTuple):
 
 
 def overall(rows: Sequence[Row]) -> list[Grid]:
-    """Every policy over all cells; the problems with few arms, with many and with requests have tables of their own."""
-    few, many, rationed = split(rows)
+    """Every policy over all cells; few arms, many, requests and arms that change have tables of their own."""
+    few, many, rationed, changing = split(rows)
     return [
         *([summary_grid(few)] if few else []),
         *([group_grid([*few, *many])] if few or many else []),
         *(many_grids(many) if many else []),
         *(request_grids(rationed) if rationed else []),
+        *(drift_grids(changing) if changing else []),
     ]
 
 
 def details(rows: Sequence[Row], grid: Callable[[Sequence[Row], float, str], Grid]) -> list[Grid]:
     """A table for each budget."""
-    few, many, rationed = split(rows)
+    few, many, rationed, changing = split(rows)
     return [
         grid(some, budget, title)
-        for some, title in ((few, BUDGET), (many, PER_ARM), (rationed, PER_REQUEST))
+        for some, title in ((few, BUDGET), (many, PER_ARM), (rationed, PER_REQUEST), (changing, MONEY))
         for budget in sorted({row.budget for row in some})
     ]
 
 
-def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
-    """The rows of problems that are always the same, of those that are drawn, and of those with requests."""
-    rationed = [row for row in rows if row.requests]
-    return [row for row in rows if not (row.family or row.requests)], [row for row in rows if row.family], rationed
+def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+    """The rows of problems that are always the same, that are drawn, with requests, and whose arms change."""
+    few = [row for row in rows if not (row.family or row.requests or row.changing)]
+    many, rationed = [row for row in rows if row.family], [row for row in rows if row.requests]
+    return few, many, rationed, [row for row in rows if row.changing]
 
 
 def summary_grid(rows: Sequence[Row], title: str = "All {} cells") -> Grid:
@@ -122,6 +125,15 @@ def request_grids(rows: Sequence[Row]) -> list[Grid]:
         part_grid(rows, "÷ best, by number of requests", lambda row: f"{row.requests}"),
         part_grid(rows, "÷ best, by money for each request", lambda row: f"{row.budget:g}"),
         part_grid(rows, "÷ best, by problem", lambda row: row.problem.partition("×")[0].removeprefix("ration-")),
+    ]
+
+
+def drift_grids(rows: Sequence[Row]) -> list[Grid]:
+    """Every policy over the problems whose arms change: over all cells, and by kind of problem."""
+    title = "÷ best where arms change, by kind of problem"
+    return [
+        summary_grid(rows, "All {} cells where arms change"),
+        part_grid(rows, title, lambda row: row.changing.removeprefix("drift-")),
     ]
 
 
