@@ -58,6 +58,11 @@ def halves(before: Problem, after: Problem) -> list[Piece]:
     return [(0.0, before), (2500.0, after)]
 
 
+def swinging() -> list[Piece]:
+    """One arm is the better one on average, and in every other stretch of 500."""
+    return [(500.0 * i, paid((1, 0.3 if i % 2 else 0.9), (1, 0.5))) for i in range(10)]
+
+
 CHANGING: dict[str, tuple[float, list[list[Piece]]]] = {
     "SMPyBandits' coins, four changes": (5000.0, [published()]),
     "the leader falls from .8 to .3": (5000.0, [halves(paid((1, 0.8), (1, 0.5)), paid((1, 0.3), (1, 0.5)))]),
@@ -66,6 +71,7 @@ CHANGING: dict[str, tuple[float, list[list[Piece]]]] = {
         [halves(paid((1, 0.6), (1, 0.3)), paid((1, 0.6), (1, 0.9)))],
     ),
     "its price falls from 1 to .3": (5000.0, [halves(paid((1, 0.6), (1, 0.3)), paid((1, 0.6), (0.3, 1.0)))]),
+    "the leader swings between .9 and .3": (5000.0, [swinging()]),
     "8 arms, each changes once in 4000": (8000.0, [random_pieces(8, 4000.0, 8000.0, seed) for seed in range(40)]),
     "4 arms, each changes once in 1000": (8000.0, [random_pieces(4, 1000.0, 8000.0, seed) for seed in range(40)]),
 }

@@ -104,7 +104,7 @@ def test_problems_that_change_have_players_and_tables_of_their_own(
 
 def test_all_problems_that_change_are_on_the_board_with_what_the_rivals_are_told() -> None:
     entries = that_change()
-    assert len({entry.name for entry in entries}) == len(entries) == 24
+    assert len({entry.name for entry in entries}) == len(entries) == 25
     for entry in entries:
         assert set(entry.players()) == {label for label, one in CONTENDERS.items() if one.drift}
         assert entry.budget > entry.pieces[-1][0]

@@ -6,7 +6,7 @@ from benchmarks.drift import CHANGING, IGNORED, Piece, ours, rivals
 from outlay import Problem
 from outlay.policies import Wary
 
-KINDS = ("drift-coins", "drift-falls", "drift-rises", "drift-cheaper", "drift-8", "drift-4")  # in the order of CHANGING
+KINDS = tuple(f"drift-{kind}" for kind in ("coins", "falls", "rises", "cheaper", "swings", "8", "4"))  # of CHANGING
 DRAWN = 10  # problems of a kind, where it has more
 RUNS = 200
 
