@@ -136,6 +136,9 @@ def test_what_is_refused() -> None:
         NotCovered, match=r"^lower_bound is about arms that stay what they are, and those of this problem"
     ):
         outlay.theory.lower_bound(CHANGING)
+    cheaper = Problem.changing([(0, one), (5, Problem([Constant(1e-13, 1)]))])
+    with pytest.raises(BadParameter, match="^min_cost of UCBB2 must be at most 1e-13, the smallest mean cost"):
+        simulate(cheaper, policies.UCBB2(1.0, 1.0), [10.0])
     poorer = Problem.changing([(0, one), (5, Problem([Constant(1, 0)]))])
     assert simulate(poorer, policies.RoundRobin(), [10.0], runs=1).reward[0, 0, 0] == 6.0
     text = CHANGING.to_toml()

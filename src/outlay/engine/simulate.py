@@ -82,7 +82,7 @@ def simulate(
     for unknown in absent_laws(*checked_world("simulate", problem, requests).laws):
         raise NotCovered(unknown.absent())
     labelled = _labelled(policies, len(problem))
-    cheapest = float(problem.mean_costs.min())
+    cheapest = min(float(piece.mean_costs.min()) for piece in problem.pieces)
     for policy in labelled.values():
         # The paper's b: a mean cost below it would be taken to be as large.
         if isinstance(policy, (UCBB1, UCBB2, UCBB2C, UCBM1)) and 0.0 < cheapest < policy.min_cost:
