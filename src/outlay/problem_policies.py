@@ -116,7 +116,7 @@ def policy_for(problem: Problem, name: str) -> BuiltIn:
         if problem.later and known.keys() - {"cost_bound", "reward_bound"}:
             raise NotCovered("arms that stay what they are")
         if name in _PAPER:
-            known["min_cost"] = float(problem.mean_costs.min()) / 2
+            known["min_cost"] = min(float(piece.mean_costs.min()) for piece in problem.pieces) / 2
         return kind(**known)
     except NotCovered as need:
         raise NotCovered(f"{name} needs {need}") from None

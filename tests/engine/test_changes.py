@@ -16,6 +16,9 @@ from outlay.cli import commands
 from outlay.engine.choose_arm import ChoiceCache, decide, forget
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.policies.protocol import memory_of, with_limits
+from outlay.problem_policies import paper_policies
+from outlay.report.page import arms_table
+from outlay.report.runs import earnings
 from outlay.results import best_shares
 
 
@@ -82,6 +85,19 @@ def test_regret_is_against_the_best_arm_of_the_moment() -> None:
     assert result.gaps == pytest.approx([1.3, 1.0, 0.0])
 
 
+def test_a_report_has_what_each_arm_earned_and_was_piece_by_piece() -> None:
+    result = simulate(CHANGING, policies.RoundRobin(), BUDGETS, runs=3, seed=1)
+    means = [piece.mean_rewards for piece in CHANGING.pieces]
+    earned = (np.asarray(result.piece_pulls)[0, :, -1].mean(axis=0) * means).sum(axis=0)
+    shown = earnings(result)
+    assert sorted(shown.expected[0]) == pytest.approx(sorted(earned))
+    assert shown.line == "the best arm of each moment"
+    rows = [row[:5] for row in arms_table(result).rows]
+    assert rows[0] == ['arm 0<span class="best"> best</span>', "1", "0.9", "0.9", "0"]
+    assert rows[3] == ["arm 0, from 60 on", "1", "0.2", "0.2", "0.3"]
+    assert rows[8] == ['arm 2, from 150 on<span class="best"> best</span>', "1", "1.5", "1.5", "0"]
+
+
 def test_a_noticed_change_saves_most_of_the_regret() -> None:
     """The leader falls from 0.8 to 0.3 in the middle of 2000 pulls; the regret of not noticing is above 100."""
     before, after = of(0.8, 0.5), of(0.3, 0.5)
@@ -136,8 +152,10 @@ def test_what_is_refused() -> None:
         NotCovered, match=r"^lower_bound is about arms that stay what they are, and those of this problem"
     ):
         outlay.theory.lower_bound(CHANGING)
+    falls = Problem.changing([(0, one), (5, Problem([Constant(0.25, 1)]))])
+    assert {paper.min_cost for paper in paper_policies(falls).values()} == {0.125}
     cheaper = Problem.changing([(0, one), (5, Problem([Constant(1e-13, 1)]))])
-    with pytest.raises(BadParameter, match="^min_cost of UCBB2 must be at most 1e-13, the smallest mean cost"):
+    with pytest.raises(BadParameter, match=r"^min_cost of UCBB2 must be at most 1e-13, the smallest mean cost"):
         simulate(cheaper, policies.UCBB2(1.0, 1.0), [10.0])
     poorer = Problem.changing([(0, one), (5, Problem([Constant(1, 0)]))])
     assert simulate(poorer, policies.RoundRobin(), [10.0], runs=1).reward[0, 0, 0] == 6.0

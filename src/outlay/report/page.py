@@ -151,8 +151,16 @@ def page_text(
 
 
 def arms_table(result: Result) -> Table:
-    """The problem: every arm or, of too many, those with the smallest gaps."""
-    problem, gaps = result.problem, result.gaps
+    """The problem, piece by piece where arms change: every arm or, of too many, those with the smallest gaps."""
+    law_heading = "law of (cost, reward)"
+    headings, rows = ["arm", "mean cost", "mean reward", "rate", "gap", law_heading], []
+    for start, piece in zip(result.problem.starts.tolist(), result.problem.pieces, strict=True):
+        gaps = piece.gaps if result.problem.later else result.gaps
+        rows += _arm_rows(piece, gaps, f", from {start:,g} on" if start else "")
+    return Table(headings, rows, texts=["arm", law_heading])
+
+
+def _arm_rows(problem: Problem, gaps: Floats, since: str) -> list[list[str]]:
     shown: Sequence[int] = range(len(problem))
     if len(problem) > _MOST_ARMS:
         shown = np.argsort(gaps, kind="stable")[:_MOST_ARMS].tolist()
@@ -161,14 +169,13 @@ def arms_table(result: Result) -> Table:
     columns, rows = (problem.mean_costs, problem.mean_rewards, rates, gaps), []
     best, code = Markup('{}<span class="best"> best</span>'), Markup("<code>{}</code>")
     for k in shown:
-        name = problem.names[k] if gaps[k] else best.format(problem.names[k])
+        name = problem.names[k] + since if gaps[k] else best.format(problem.names[k] + since)
         numbers = ("–" if np.isnan(values[k]) else f"{values[k]:.4g}".replace("-", "−") for values in columns)
         law = _rounded(repr(problem.arms[k]))
         if len(law) > _LONGEST_LAW:  # its parameters come in order, so that it is cut at the end
             law = law[: _LONGEST_LAW - 1] + "…"
         rows.append([name, *numbers, code.format(law)])
-    law_heading = "law of (cost, reward)"
-    return Table(["arm", "mean cost", "mean reward", "rate", "gap", law_heading], rows, texts=["arm", law_heading])
+    return rows
 
 
 def policies_table(result: Result) -> Table:

@@ -192,14 +192,17 @@ class Earnings(NamedTuple):
 def earnings(result: Result) -> Earnings:
     """The numbers of `reward_figure`."""
     arms = grouping(result)
-    expected = result.pulls[:, :, -1].mean(axis=1) * result.problem.mean_rewards
+    pulls = result.pulls[:, :, :, None] if result.piece_pulls is None else result.piece_pulls
+    means = np.array([piece.mean_rewards for piece in result.problem.pieces])
+    expected = (pulls[:, :, -1].mean(axis=1) * means).sum(axis=1)
+    alone = "the best arm of each moment" if result.problem.later else "the best arm alone"
     return Earnings(
         [shortened(label) for label in result.labels],
         last_of(result, tick),
         arms,
         arms.gathered(expected),
         float(result.oracle_reward[:, -1].mean() if result.requests is None else result.attainable[-1]),
-        "the best arm alone" if result.requests is None else "the most that can be earned",
+        alone if result.requests is None else "the most that can be earned",
     )
 
 
