@@ -199,6 +199,21 @@ def test_a_campaign_pulls_what_the_simulator_pulls(policy: Any, kind: str, budge
     same_arms(policy, kind, budget)
 
 
+@pytest.mark.parametrize("policy", [policies.Thrifty(), policies.Wary(), policies.Forgetful(100.0)], ids=repr)
+def test_a_change_is_noticed_by_both_at_the_same_pull(policy: Any) -> None:
+    """After 100 pulls the arm with the best rate, the last, is only the second best."""
+    before, rng = outcomes("narrow"), np.random.default_rng(2)
+    pairs = np.concatenate([before, before - [0.0, 0.25] * (np.arange(ARMS) == ARMS - 1)[:, None, None]], axis=1)
+    rows = np.concatenate([rng.integers(0, ROWS, 100), rng.integers(ROWS, 2 * ROWS, 2000)])
+    one, other = (Tape(pairs, rows, []) for _ in range(2))
+    simulated(policy, one, 240.0, NoChance(), requests_for(policy))
+    played(policy, other, 240.0)
+    assert other.pulled == one.pulled
+    last = [arm == ARMS - 1 for arm in one.pulled]
+    assert sum(last[50:100]) > 40
+    assert sum(last[110:150]) < 10  # 36 where changes are ignored
+
+
 def test_the_comparison_means_something() -> None:
     """By its end almost every kind of policy that learns has come to prefer an arm."""
     learnt = set()
