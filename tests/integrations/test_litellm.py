@@ -311,7 +311,7 @@ def test_a_model_for_when_the_budget_is_spent(
 
 
 def test_nobody_waits_longer_than_agreed(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
-    budget = budgets([SLOW], 0.0003, wait=0.05)
+    budget = budgets([SLOW], 0.0004, wait=0.05)
 
     async def story() -> Any:
         chat = router(budget, deployment(SLOW, info=DOLLAR))
@@ -377,7 +377,13 @@ def ceiling(words: str, output: int, prices: tuple[float, float] = (0.15, 0.6)) 
     return (len(words.encode()) * prices[0] + output * prices[1]) / 1e6
 
 
+def asked(words: str, *given: Any) -> float:
+    """The same, with what a provider may add to one message."""
+    return ceiling(words + "+" * 116, *given)
+
+
 SAID = '{"messages": [{"role": "user", "content": "grüße"}]}'
+EXTRA = SAID[:-1] + ', "extra_body": {"max_tokens": 30}}'
 PICTURE = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
 
@@ -385,22 +391,22 @@ TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type"
 @pytest.mark.parametrize(
     ("request_", "settings", "expected"),
     [
-        ({"max_tokens": 10}, {}, ceiling(SAID, 10)),
-        ({"max_completion_tokens": 10}, {}, ceiling(SAID, 10)),
-        ({"max_tokens": 10, "extra_body": {"max_tokens": 30}}, {}, ceiling(SAID, 30)),
-        ({"max_tokens": 10, "n": 3}, {}, ceiling(SAID, 30)),
-        ({}, {}, ceiling(SAID, 4096)),
-        ({}, {"output_limit": 7}, ceiling(SAID, 7)),
-        ({}, {"output_limit": None}, ceiling(SAID, 16384)),
+        ({"max_tokens": 10}, {}, asked(SAID, 10)),
+        ({"max_completion_tokens": 10}, {}, asked(SAID, 10)),
+        ({"max_tokens": 10, "extra_body": {"max_tokens": 30}}, {}, asked(EXTRA, 30)),
+        ({"max_tokens": 10, "n": 3}, {}, asked(SAID, 30)),
+        ({}, {}, asked(SAID, 4096)),
+        ({}, {"output_limit": 7}, asked(SAID, 7)),
+        ({}, {"output_limit": None}, asked(SAID, 16384)),
         ({"max_tokens": 10}, {"prompt_tokens": lambda call: 2}, ceiling("xx", 10)),
         ({"max_tokens": 10, "messages": [{"role": "user", "content": PICTURE}]}, {}, ceiling("x" * 128_000, 10)),
         pytest.param(
             {"max_tokens": 10, "tools": TOOLS},
             {},
-            ceiling(SAID[:-1] + ', "tools": ' + json.dumps(TOOLS) + "}", 10),
+            asked(SAID[:-1] + ', "tools": ' + json.dumps(TOOLS) + "}" + "+" * 1064, 10),
             marks=pytest.mark.skipif(not find_spec("mcp"), reason="LiteLLM sends no tools without the package mcp"),
         ),
-        ({"max_tokens": 10, "service_tier": "priority"}, {}, ceiling(SAID, 10, (0.25, 1.0))),
+        ({"max_tokens": 10, "service_tier": "priority"}, {}, asked(SAID, 10, (0.25, 1.0))),
     ],
 )
 def test_what_a_call_can_cost(
@@ -422,6 +428,59 @@ def test_what_a_call_can_cost(
         assert answered <= {7: 7, None: 16384}.get(settings.get("output_limit", 0), 4096)
 
 
+def set_aside(budget: BudgetRouter, given: Any, info: Any, **params: Any) -> float:
+    """What is set aside for a call, which is not made."""
+
+    async def story() -> None:
+        context = type("Context", (), {"signals": {}})
+        await budget.run(context)
+        call = {"max_tokens": 10, "metadata": {"routing_plugin_signals": context.signals}, **given}  # type: ignore[attr-defined]
+        messages = call.pop("messages", SPOKEN)
+        await budget.async_filter_deployments("chat", [deployment(SLOW, info=info, **params)], messages, call)
+
+    run(story())
+    (pull,) = budget.campaign.pulls()
+    return pull.reserved
+
+
+def words_of(*parts: Any) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [*parts]}]
+
+
+READ = {**DOLLAR, "max_input_tokens": 1000}
+DEARER = {key + "_priority": 5e-6 for key in DOLLAR}
+IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "info", "params", "least"),
+    [
+        ({}, {**DOLLAR, **DEARER}, {"service_tier": "priority"}, 5 * 160e-6),
+        ({"extra_body": {"service_tier": "priority"}}, {**DOLLAR, **DEARER}, {}, 5 * 160e-6),
+        ({"service_tier": "ultrafast"}, {**DOLLAR, "output_cost_per_token_ultrafast": 1e-4}, {}, 1e-3),
+        ({"speed": "fast"}, {**DOLLAR, "provider_specific_entry": {"fast": 6, "frames": "x"}}, {}, 6 * 160e-6),
+        ({}, DOLLAR, {"extra_body": {"n": 50}}, 500e-6),
+        ({"prediction": {"type": "content", "content": "x" * 700}}, DOLLAR, {}, 860e-6),
+        ({"messages": [{"role": "user", "content": "\ufdfa" * 100}]}, DOLLAR, {}, 3300e-6),  # 18 letters, after NFKC
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, DOLLAR, {}, 1160e-6),
+        ({"response_format": {"type": "json_object"}}, DOLLAR, {}, 1160e-6),
+        ({"extra_body": {"documents": ["x" * 700]}}, DOLLAR, {}, 860e-6),
+        ({"messages": words_of({"type": "tool_result", "content": [IMAGE]})}, READ, {}, 1010e-6),
+        ({"messages": None, "input": [{"type": "item_reference", "id": "x"}]}, READ, {}, 1010e-6),
+        ({"messages": None, "input": [{"type": "function_call_output", "output": [IMAGE]}]}, READ, {}, 1010e-6),
+        ({"messages": None, "prompt": {"id": "x"}}, READ, {}, 1010e-6),
+        ({"messages": [{"role": "assistant", "audio": {"id": "x"}}]}, READ, {}, 1010e-6),
+        ({"tools": [{"type": "file_search"}]}, READ, {}, 1010e-6),
+        ({"messages": words_of({"type": "input_audio"})}, {**READ, "input_cost_per_audio_token": 4e-5}, {}, 0.04),
+        ({}, {**DOLLAR, "output_cost_per_audio_token": 8e-5}, {}, 8e-4),
+    ],
+)  # fmt: skip
+def test_what_else_a_call_can_cost(
+    given: Any, info: Any, params: Any, least: float, budgets: Callable[..., BudgetRouter]
+) -> None:
+    assert least <= set_aside(budgets([SLOW]), given, info, **params) < 1.6 * least
+
+
 @pytest.mark.parametrize(
     ("model", "info", "request_", "sentence"),
     [
@@ -432,6 +491,9 @@ def test_what_a_call_can_cost(
         (SLOW, {"input_cost_per_token": -1e-6, **ANSWERS}, {}, "input_cost_per_token of openai/slow must be ≥ 0"),
         (SLOW, DOLLAR, {"n": -1}, "n of the request must be a whole number ≥ 1; got -1"),
         (SLOW, DOLLAR, {"max_tokens": "many"}, "max_tokens of the request must be a whole number ≥ 1; got 'many'"),
+        (SLOW, DOLLAR, {"extra_body": {"model": "gpt-4o"}}, "extra_body may not have 'model': it would take the place"),
+        (SLOW, DOLLAR, {"extra_body": {"messages": []}}, "extra_body may not have 'messages'"),
+        (SLOW, {**DOLLAR, "input_cost_per_query": 1}, {}, "openai/slow has a price for each request"),
         (
             BROKEN,
             DOLLAR,

@@ -30,16 +30,11 @@ from outlay.campaign.records import Pull
 from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
-from outlay.integrations.spending import Spending, campaign_at
+from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
 from outlay.service import ServiceSettings
 from outlay.service.endpoints import JSON, ApiRequest
 from outlay.service.problems import Refused, problem_of
 
-PER_MESSAGE, PER_TOOL, FORMATTED = (
-    16,
-    64,
-    1000,
-)  # tokens that a provider may add to a prompt; the last: for tools at all
 SPARE = 60.0  # seconds that a pull lasts longer than the call
 LAST = 3.0  # seconds for pulls to be ended when the service stops
 REST = 1.0  # seconds for a stream to end that has said so
@@ -243,13 +238,14 @@ class Gateway:
         able = [arm for arm in self._arms(chat.model) if not images or arm.image_tokens is not None]
         if not able:
             raise _not_this("messages", f"the model {chat.model!r} takes no images")
-        added = PER_MESSAGE * len(chat.messages) + PER_TOOL * len(chat.tools or ())
-        added += FORMATTED if chat.tools or chat.functions or chat.response_format is not None else 0
         wanted = max(chat.max_tokens or 0, chat.max_completion_tokens or 0) or self._file.max_tokens
         tokens = {arm.name: min(wanted or arm.max_output_tokens, arm.max_output_tokens) for arm in able}
         call = Call(chat, body, {}, tokens)
-        for arm in able:  # a token is a byte at least, and the request holds every byte of the prompt
-            prompt = len(call.content(arm)) + added + images * (arm.image_tokens or 0)
+        request = max((call.content(arm) for arm in able), key=len).decode()
+        formatted = bool(chat.functions) or chat.response_format is not None
+        text = tokens_at_most(request, len(chat.messages), len(chat.tools or ()), formatted)
+        for arm in able:
+            prompt = text + images * (arm.image_tokens or 0)
             call.most[arm.name] = arm.most(prompt, tokens[arm.name] * (chat.n or 1))
         return call
 

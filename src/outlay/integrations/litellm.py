@@ -9,6 +9,7 @@ ends the pull. What LiteLLM never reports (a stream that was left, a task that w
 import asyncio
 import json
 import logging
+import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +21,7 @@ from outlay.campaign.records import Pull
 from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
-from outlay.integrations.spending import Spending, campaign_at
+from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
 from outlay.text import listed
 
 with needed("outlay.integrations.litellm"):
@@ -37,15 +38,19 @@ SIGNAL = "outlay"  # our place in `routing_plugin_signals`
 HEADER = "x-outlay-pull"
 LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")  # as requests name it
 PROMPT = ("messages", "input", "prompt", "instructions", "system", "tools", "functions", "response_format")
-ELSEWHERE = ("previous_response_id", "conversation")  # where a part of the prompt is not in the request
-WORDS = (
-    "text",
-    "input_text",
-    "output_text",
-    "tool_result",
-    "tool_use",
-    "thinking",
-)  # parts whose bytes bound their tokens
+BESIDES = ("extra_body", "documents", "suffix", "query")  # what else may be in a prompt
+ELSEWHERE = ("previous_response_id", "conversation", "file")  # where a part of the prompt is not in the request
+WORDS = (  # parts whose bytes bound their tokens
+    *("text", "input_text", "output_text", "tool_result", "tool_use", "thinking"),
+    *("message", "function_call", "function_call_output"),
+)
+TOOLS = ("function", "custom")  # that the provider does not run itself
+INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
+OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
+KINDS = ("audio", "image", "video")  # of tokens that have prices of their own
+HURRIED = ("_priority", "_ultrafast")
+UNHURRIED = (None, "auto", "default", "flex", "standard_only")
+PRICES_OF_CALLS = ("input_cost_per_query", "input_cost_per_request")
 MOST_OPEN = 100_000  # attempts that are remembered until they are reported; left streams never are
 NOT_BILLED = (
     litellm.BadRequestError,
@@ -368,12 +373,20 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
     def _ceiling(self, deployment: Json, call: Json) -> tuple[float, int | None]:
         """What this call can cost at most there, and the limit on its answer, where one has to be set."""
         info, params = _prices(deployment), deployment["litellm_params"]
-        arm, said = params["model"], (call, params, call.get("extra_body") or {})
-        paid_in = _dearest(info, call, "input_cost_per_token", "cache_creation_input_token_cost")
-        paid_out = _dearest(info, call, "output_cost_per_token", "output_cost_per_reasoning_token")
+        bodies = [each["extra_body"] for each in (call, params) if each.get("extra_body")]
+        arm, said = params["model"], (call, params, *bodies)
+        for name in ("model", *PROMPT):
+            if any(name in body for body in bodies):
+                raise _Refused(f"extra_body may not have {name!r}: it would take the place of what {arm} is asked")
+        if any(info.get(key) for key in PRICES_OF_CALLS):
+            raise _Refused(f"{arm} has a price for each request, and only those of tokens are counted")
+        is_text = self._is_text(call)
+        kinds = [] if is_text else [f"input_cost_per_{kind}_token" for kind in KINDS]
+        paid_in = _dearest(info, said, *INPUT, *kinds)
+        paid_out = _dearest(info, said, *OUTPUT, *(f"output_cost_per_{kind}_token" for kind in KINDS))
         if paid_in is None or paid_out is None:
             raise _Refused(f"nobody knows what {arm} costs: say input_cost_per_token and output_cost_per_token")
-        prompt = self._prompt(call, info) if paid_in else 0
+        prompt = self._prompt(call, info, is_text) if paid_in else 0
         if prompt is None:
             raise _Refused(f"nobody knows how long this prompt is for {arm}: say its max_input_tokens in model_info")
         if not paid_out:
@@ -385,20 +398,34 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         if asked is None and not limits:
             raise _Refused(f"nobody knows how long an answer of {arm} can be: give max_tokens, or max_output_tokens")
         output = asked or min(limits)
+        predicted = sum(len(_json(each["prediction"])) for each in said if each.get("prediction"))  # beyond the limit
         answers = max(_numbers(said, "n", "best_of"), default=1)
-        return round(prompt * paid_in + output * answers * paid_out, 12), None if asked else output
+        most = prompt * paid_in + (output + predicted) * answers * paid_out
+        return round(most, 12), None if asked else output
 
-    def _prompt(self, call: Json, info: Json) -> float | None:
+    def _prompt(self, call: Json, info: Json, is_text: bool) -> float | None:
         """How many tokens a prompt has at most, None if nobody can tell."""
         if self._prompt_tokens is not None:
             tokens = self._prompt_tokens(call)
             return None if tokens is None else real(OWNER, "prompt_tokens", tokens, at_least=0)
         read: int | None = info.get("max_input_tokens")
-        if any(part.get("type", "text") not in WORDS for part in _parts(call)) or any(map(call.get, ELSEWHERE)):
+        if not is_text:
             return read
-        said = {key: call[key] for key in PROMPT if call.get(key) is not None}
-        size = len(json.dumps(said, ensure_ascii=False, default=str).encode(errors="surrogatepass"))
+        said = {key: call[key] for key in (*PROMPT, *BESIDES) if call.get(key) is not None}
+        messages = max(len(said[key]) if isinstance(said.get(key), list) else 1 for key in ("messages", "input"))
+        tools = len(call.get("tools") or ())
+        size = tokens_at_most(_json(said), messages, tools, any(map(call.get, ("functions", "response_format"))))
         return size if read is None else min(size, read)
+
+    @staticmethod
+    def _is_text(call: Json) -> bool:
+        """Whether all of the prompt is in the request, as text."""
+        parts = [part for said in ("messages", "input", "system") for part in _parts(call.get(said))]
+        if any(part.get("type", "text") not in WORDS or part.get("audio") for part in parts):
+            return False
+        if any(tool.get("type", "custom") not in TOOLS for tool in call.get("tools") or () if isinstance(tool, dict)):
+            return False  # what the provider finds becomes a part of the prompt
+        return not any(map(call.get, ELSEWHERE)) and not isinstance(call.get("prompt"), dict)
 
 
 class _Refused(OutlayError):
@@ -417,12 +444,17 @@ def _numbers(said: Iterable[Mapping[str, Any]], *names: str) -> list[int]:
     return [whole("the request", name, value, at_least=1) for name, value in given]
 
 
-def _parts(call: Json) -> Iterable[Json]:
-    """The parts of messages that have parts."""
-    listed = [call.get("messages"), call.get("input")]
-    messages = [each for said in listed if isinstance(said, list) for each in said if isinstance(each, dict)]
-    contents = [message.get("content") for message in messages]
-    return [part for content in contents if isinstance(content, list) for part in content if isinstance(part, dict)]
+def _parts(said: Any) -> Iterable[Json]:
+    """Messages, their parts, and the parts of these."""
+    for each in said if isinstance(said, list) else ():
+        if isinstance(each, dict):
+            yield each
+            yield from _parts(each.get("content"))
+            yield from _parts(each.get("output"))
+
+
+def _json(said: object) -> str:
+    return json.dumps(said, ensure_ascii=False, default=str)
 
 
 def _prices(deployment: Json) -> Json:
@@ -435,14 +467,20 @@ def _prices(deployment: Json) -> Json:
     return {**found, **{key: value for key, value in own.items() if value is not None}}
 
 
-def _dearest(info: Json, call: Json, name: str, *others: str) -> float | None:
+def _dearest(info: Json, said: Iterable[Json], name: str, *others: str) -> float | None:
     """The highest of some prices, which differ for long prompts, for what is cached, for those in a hurry.
 
     None where the price that LiteLLM reckons with is not among them: another key may be this one misspelt.
     """
-    hurried = call.get("service_tier") == "priority"
-    keys = [key for key in info if key.startswith((name, *others)) and (hurried or not key.endswith("_priority"))]
+    hurried = any(each.get("service_tier") not in UNHURRIED for each in said)
+    keys = [key for key in info if key.startswith((name, *others)) and (hurried or not key.endswith(HURRIED))]
     prices = {
         key: real(info["model"], key, info[key], at_least=0) for key in keys if isinstance(info[key], (int, float))
     }
-    return None if prices.keys().isdisjoint((name, f"{name}_priority")) else max(prices.values())
+    if prices.keys().isdisjoint((name, f"{name}_priority")):
+        return None
+    price = max(prices.values())
+    if not any(each.get("speed") or each.get("inference_geo") for each in said):
+        return price
+    entry = info.get("provider_specific_entry") or {}  # by how much these make it dearer
+    return float(price * math.prod(each for each in entry.values() if isinstance(each, (int, float)) and each > 1))

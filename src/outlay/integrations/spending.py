@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 REMOTE = ("http://", "https://")
 FRESH = 1.0  # seconds for which reasons that were found are told again
+# Tokens that a provider may add to a prompt; the last: where there are tools, or a format of the answer, at all.
+PER_REQUEST, PER_MESSAGE, PER_TOOL, FORMATTED = 100, 16, 64, 1000
 
 
 def campaign_at(
@@ -60,6 +63,20 @@ def campaign_at(
     if budget is not None:
         return Campaign(arms, budget, store=store, name=name, **terms)
     return Campaign.open(str(store), name)
+
+
+def tokens_at_most(request: str, messages: int, tools: int, formatted: bool) -> int:
+    """How many tokens a prompt can have whose text is all in this request.
+
+    A token is a byte at least, and some tokenizers rewrite the text before they count (NFKC), which may make it longer.
+
+    >>> tokens_at_most("Why?", messages=1, tools=0, formatted=False)
+    120
+    """
+    rewritten = request if request.isascii() else unicodedata.normalize("NFKC", request)
+    size = max(len(text.encode(errors="surrogatepass")) for text in (request, rewritten))
+    added = PER_REQUEST + PER_MESSAGE * messages + PER_TOOL * tools
+    return size + added + (FORMATTED if tools or formatted else 0)
 
 
 class Spending:
