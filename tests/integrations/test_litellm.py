@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -274,6 +274,46 @@ def test_who_was_reached_may_bill(said: Any, charged: bool, budgets: Callable[..
     pull = run(story())
     assert pull.status != "open"
     assert pull.cost == (pull.reserved if charged else 0)
+
+
+def whole(body: bytes) -> tuple[bytes, ...]:
+    return (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body),)
+
+
+MESSAGE = b'"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"good"}}]'
+ANSWER = b'{"id":"x","object":"chat.completion","created":1,"model":"m",' + MESSAGE
+LYING = b',"usage":{"prompt_tokens":-9,"completion_tokens":-9,"total_tokens":-18}}'
+
+
+@pytest.mark.parametrize("said", [ANSWER + b"}", ANSWER + LYING, b"", b"<html>", b"[1]"])
+def test_an_answer_that_says_no_usage_may_be_billed(said: bytes, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> Any:
+        async with answering(*whole(said)) as address:
+            with suppress(litellm.InternalServerError):
+                await call(router(budget, deployment(SMALL, api_base=address, api_key="any")))
+            await settled(budget)
+        return next(iter(budget.campaign.pulls()))
+
+    pull = run(story())
+    assert (pull.status, pull.cost) == ("expired", pull.reserved)
+
+
+@pytest.mark.skipif(not find_spec("fastapi"), reason="LiteLLM has no cache without fastapi")
+def test_answers_from_a_cache_are_free(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> Any:
+        chat = router(budget, deployment(SMALL), cache_responses=True)
+        for _ in range(2):
+            await call(chat)
+            await settled(budget)
+        return [pull.cost for pull in budget.campaign.pulls()]
+
+    paid, free = run(story())
+    assert (paid > 0, free) == (True, 0)
+    assert provider.charged()["calls"] == 1
 
 
 def test_when_the_budget_is_spent(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:

@@ -69,8 +69,8 @@ _log = logging.getLogger("outlay.litellm")
 def failure_cost(error: Exception) -> Amount | None:
     """What a failed attempt costs, as far as its error says.
 
-    0 where the provider was not reached or has refused; None where nobody knows: after a timeout, or where the
-    connection broke.
+    0 where the provider was not reached or has refused; None where nobody knows: after a timeout, where the connection
+    broke, or where what came was no answer.
 
     >>> failure_cost(litellm.RateLimitError("Slow down.", "openai", "gpt-4o"))
     0
@@ -78,11 +78,13 @@ def failure_cost(error: Exception) -> Amount | None:
     True
     """
     cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, (httpx.HTTPError, TimeoutError)):
+    while cause is not None and not isinstance(cause, (httpx.HTTPError, TimeoutError, json.JSONDecodeError)):
         cause = cause.__cause__ or cause.__context__  # the nearest: behind it may be those of attempts before this one
     if isinstance(cause, NOT_REACHED):
         return 0
-    broke = isinstance(cause, (httpx.TransportError, TimeoutError))
+    broke = isinstance(cause, (httpx.TransportError, TimeoutError, json.JSONDecodeError))
+    if isinstance(error, litellm.InternalServerError) and not isinstance(cause, httpx.HTTPStatusError):
+        broke = True  # which LiteLLM also raises where a call succeeded, and its answer cannot be understood
     return 0 if isinstance(error, NOT_BILLED) and not broke else None
 
 
@@ -297,6 +299,8 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             await self._end(attempt.pull, None, 0)
             return
         cost, earned = kwargs.get("response_cost"), None
+        if cost is not None and cost <= 0 and attempt.pull.reserved and not kwargs.get("cache_hit"):
+            cost = None  # the provider said no usage, or LiteLLM made nothing of it
         try:
             if self._reward is not None and (returned := self._reward(kwargs, response_obj)) is not None:
                 earned = checked_reward(OWNER, returned)
