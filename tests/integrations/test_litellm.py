@@ -374,6 +374,8 @@ def test_rewards_come_later(provider: Provider, budgets: Callable[..., BudgetRou
     run(story())
     (pull,) = budget.campaign.pulls()
     assert (pull.status, pull.reward, Decimal(str(pull.cost))) == ("told", 0.75, provider.charged()["dollars"])
+    with pytest.raises(BadParameter, match="pull of reward must be a Pull"):
+        run(budget.reward([pull.id], 1))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("said", [lambda: 1 / 0, lambda: "good", lambda: float("inf")])
@@ -535,6 +537,12 @@ def test_what_else_a_call_can_cost(
         (SLOW, DOLLAR, {"extra_body": {"messages": []}}, "extra_body may not have 'messages'"),
         (SLOW, {**DOLLAR, "input_cost_per_query": 1}, {}, "openai/slow has a price for each request"),
         (
+            SLOW,
+            {"input_cost_per_token": 1, "output_cost_per_image_token": 1},
+            {},
+            "nobody knows what openai/slow costs",
+        ),
+        (
             BROKEN,
             DOLLAR,
             {},
@@ -580,6 +588,23 @@ def test_what_cannot_be_capped_is_not_called(provider: Provider, budgets: Callab
         run(chat.aresponses(model="chat", input="hello"))
     assert provider.charged()["calls"] == 0
     assert not list(budget.campaign.pulls())
+
+
+@pytest.mark.parametrize("kind", ["aimage_generation", "aspeech"])
+def test_what_is_no_text_is_not_called(kind: str, provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
+    """What limits an answer of text, limits no picture and no speech; some have prices of tokens."""
+    budget = budgets([SMALL])
+
+    async def story() -> None:
+        asked = {"aimage_generation": {"prompt": "a cat"}, "aspeech": {"input": "a cat", "voice": "alloy"}}[kind]
+        verb = getattr(router(budget, deployment(SMALL)), kind)
+        with pytest.raises(litellm.BadRequestError, match=f"nobody knows what a call of {kind} can cost"):
+            await verb(model="chat", **asked)
+        await settled(budget)
+
+    run(story())
+    assert [(pull.status, pull.cost) for pull in budget.campaign.pulls()] == [("told", 0)]
+    assert provider.charged()["calls"] == 0
 
 
 def test_deployments_of_one_model_are_one_arm(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:

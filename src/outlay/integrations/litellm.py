@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from outlay.campaign import Campaign
 from outlay.campaign.ledger.events import Amount
-from outlay.campaign.pull import AnyPull
+from outlay.campaign.pull import AnyPull, name_of
 from outlay.campaign.records import Pull
 from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
@@ -51,6 +51,7 @@ KINDS = ("audio", "image", "video")  # of tokens that have prices of their own
 HURRIED = ("_priority", "_ultrafast")
 UNHURRIED = (None, "auto", "default", "flex", "standard_only")
 PRICES_OF_CALLS = ("input_cost_per_query", "input_cost_per_request")
+CALLS = ("acompletion", "atext_completion", "aembedding", "aresponses", "anthropic_messages", "aanthropic_messages")
 MOST_OPEN = 100_000  # attempts that are remembered until they are reported; left streams never are
 NOT_BILLED = (
     litellm.BadRequestError,
@@ -169,7 +170,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def reward(self, pull: AnyPull, value: float) -> None:
         """What an answer earned, said later; `pull` is its number, as `x-outlay-pull` says it."""
-        await self._until_reported(pull.id if isinstance(pull, Pull) else pull)
+        await self._until_reported(name_of("reward", pull))
         await self.spending.reward(pull, value)
 
     async def reported(self) -> None:
@@ -256,13 +257,16 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         signal.update(pull=pull.id, arm=pull.arm, reason=self.spending.reason(pull))
         return able[pull.arm]
 
-    async def async_pre_call_deployment_hook(self, kwargs: Json, call_type: Any) -> Json | None:  # noqa: ARG002
+    async def async_pre_call_deployment_hook(self, kwargs: Json, call_type: Any) -> Json | None:
         """The request as it is sent: with a limit on its answer, tokens counted, and no retry that nobody pays for."""
         signal = self._signal(kwargs)
         if signal is None:
             return None
         if "pull" not in signal:
             said = f"campaign {self.name!r} pays for calls of a model group, not of one deployment by its number"
+            raise litellm.BadRequestError(said, kwargs.get("model"), SIGNAL)
+        if (kind := getattr(call_type, "value", call_type)) not in CALLS:  # their answers have other limits, or none
+            said = f"campaign {self.name!r} pays for text alone: nobody knows what a call of {kind} can cost"
             raise litellm.BadRequestError(said, kwargs.get("model"), SIGNAL)
         sent = {**kwargs, "max_retries": 0}
         if (attempt := self._open.get(signal["pull"])) is not None and attempt.output is not None:
@@ -388,7 +392,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         kinds = [] if is_text else [f"input_cost_per_{kind}_token" for kind in KINDS]
         paid_in = _dearest(info, said, *INPUT, *kinds)
         paid_out = _dearest(info, said, *OUTPUT, *(f"output_cost_per_{kind}_token" for kind in KINDS))
-        if paid_in is None or paid_out is None:
+        if paid_in is None or paid_out is None or info.get("output_cost_per_token") is None:
             raise _Refused(f"nobody knows what {arm} costs: say input_cost_per_token and output_cost_per_token")
         prompt = self._prompt(call, info, is_text) if paid_in else 0
         if prompt is None:
