@@ -4,6 +4,7 @@
     python -m benchmarks.gateway --calls 500 --seeds 2          # a short form
     python -m benchmarks.gateway --overhead                     # what an ask takes, in three places
     python -m benchmarks.gateway --kill                         # the proxy is killed ten times under load
+    python -m benchmarks.gateway --rough                        # with calls that hang, are left, or are cancelled
 
 Good answers are 1, others 0. The budget is for `PER_CALL` dollars for each call, which buys a mix of two models. Rivals
 without a budget are stopped when theirs is spent; what others serve after the cap was passed counts for nothing.
@@ -56,6 +57,9 @@ PER_CALL = 0.00012  # dollars
 IN_FLIGHT = 50
 PLAYERS = ("outlay", "simple-shuffle", "provider budget", "deployment budget", "adaptive router")
 CAPPED = ("outlay", "provider budget", "deployment budget")
+KINDS = ("chat", "chat", "chat", "stream", "stream", "left", "cancelled")
+ENDS = ("told", "expired", "cancelled")
+TIMEOUT, HANG, TTL = 1.0, 2.0, 5.0  # seconds: of a call, of a model that hangs, of a pull
 
 
 class Played(NamedTuple):
@@ -67,6 +71,17 @@ class Played(NamedTuple):
     told: Decimal | None  # by the ledger
     unsettled: int
     longest: float  # ask, in seconds
+
+
+class Rough(NamedTuple):
+    """What came of one run with calls of all kinds."""
+
+    came: Counter[str]  # of the calls; and of their attempts, those that failed, and that hung
+    ends: Counter[str]  # of the pulls
+    dollars: Decimal  # by the provider
+    ledger: Decimal
+    doubly: int  # ends of pulls that had ended, without those that were told late
+    verified: bool
 
 
 class Timed(BudgetRouter):
@@ -92,8 +107,11 @@ def main() -> None:
     parser.add_argument("--overhead", action="store_true", help="what an ask takes: in memory, SQLite, by HTTP")
     parser.add_argument("--kill", action="store_true", help="kill the proxy under load, and start it again")
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--rough", action="store_true", help="time-outs, streams read and left, and cancellations, too")
     chosen = parser.parse_args()
-    if chosen.kill:
+    if chosen.rough:
+        rough(chosen.calls, range(chosen.seeds))
+    elif chosen.kill:
         killed(chosen.calls, chosen.kills)
     elif chosen.overhead:
         overhead(chosen.calls)
@@ -185,11 +203,16 @@ def reward(_: Mapping[str, Any], answer: Any) -> float:
 
 def run(player: str, calls: int, seed: int) -> Played:
     """One run, with a provider of its own."""
+    quiet()
+    with Provider(MODELS, seed=seed) as provider:
+        return asyncio.run(play(player, calls, seed, provider))
+
+
+def quiet() -> None:
+    """Say nothing of calls that fail."""
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "outlay.campaign", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     litellm.suppress_debug_info = True
-    with Provider(MODELS, seed=seed) as provider:
-        return asyncio.run(play(player, calls, seed, provider))
 
 
 def compared(calls: int, seeds: range, players: tuple[str, ...]) -> None:
@@ -221,6 +244,100 @@ def compared(calls: int, seeds: range, players: tuple[str, ...]) -> None:
     if "outlay" in players:
         print("outlay:", ", ".join(f"{number} {what}" for what, number in wrong.items()))
         print(f"longest choice: {1000 * longest:.0f} ms, of which 200 at most are to wait for room")
+
+
+def rough(calls: int, seeds: range) -> None:
+    """Calls of all kinds: the cap, the ledger, and each pull ended once."""
+    cap = Decimal(str(PER_CALL)) * calls
+    with ProcessPoolExecutor(2, get_context("spawn"), max_tasks_per_child=1) as pool:
+        runs = [*pool.map(roughly, [calls] * len(seeds), seeds)]
+    lines = []
+    for seed, each in zip(seeds, runs, strict=True):
+        print(f"seed {seed}: {each}", file=sys.stderr)
+        known = each.ends["paid"] + each.ends["told"]
+        came = [each.came[kind] for kind in ("chat", "stream", "left", "cancelled", "refused", "failed", "hung")]
+        money = (f"{each.dollars:.6f}", f"{each.ledger:.6f}", f"{cap:f}")
+        lines.append((str(seed), *(f"{number:,}" for number in (*came, known, each.ends["expired"])), *money))
+    columns = ("seed", "chats", "streams", "left", "cancelled", "refused", "failed", "hung", "told", "charged")
+    title = f"{calls:,} calls, {cap} dollars, {len(seeds)} seeds"
+    print(Table((*columns, "billed", "ledger", "cap"), lines, title).markdown())
+    checks = {
+        "the provider billed no more than the ledger has": all(each.dollars <= each.ledger for each in runs),
+        "the ledger has no more than the cap": all(each.ledger <= cap for each in runs),
+        "every pull ended, and once": all(not each.ends["open"] and not each.doubly for each in runs),
+        "every event follows from those before it": all(each.verified for each in runs),
+    }
+    print("\n".join(f"{'yes' if held else 'NO '} {what}" for what, held in checks.items()))
+
+
+def roughly(calls: int, seed: int) -> Rough:
+    """One run, with a provider that bills all of a stream that is left."""
+    quiet()
+    rough_models = [model._replace(hangs=0.02) for model in MODELS]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Provider(rough_models, seed=seed, left="all", hang=HANG) as provider,
+    ):
+        store = f"sqlite:///{folder}/rough.db"
+        came = asyncio.run(mixed(calls, seed, provider, store))
+        while provider.charged()["under_way"]:
+            time.sleep(0.05)
+        time.sleep(TTL)  # until what LiteLLM never reported has expired
+        with Campaign.open(store, "rough") as campaign:
+            for pull in campaign.ask_many(1):  # any command looks at the time
+                pull.cancel()
+            spent = campaign.status().exact.spent
+            ends = Counter(pull.status for pull in campaign.pulls())
+            late = sum(bool(event.more.get("late")) for event in campaign.history())  # told after they had expired
+            ended = Counter(event.pull for event in campaign.history() if event.kind in ENDS)
+        billed = provider.charged()
+        for each in billed["models"].values():
+            came += Counter({"failed": each["failed"] + each["rate_limited"], "hung": each["hung"]})
+        doubly = sum(ended.values()) - len(ended) - late
+        return Rough(came, ends, billed["dollars"], spent, doubly, verify(store, "rough").ok)
+
+
+async def mixed(calls: int, seed: int, provider: Provider, store: str) -> Counter[str]:
+    """What became of the calls."""
+    cap, came, numbers = PER_CALL * calls, Counter[str](), iter(range(calls))
+    budget = BudgetRouter(
+        ARMS, cap, store=store, name="rough", policy="Ration", seed=seed, reward=reward, ttl=TTL, wait=TTL
+    )
+    budget.campaign.expect_requests(calls)
+    settings: dict[str, Any] = {"num_retries": 2, "retry_after": 0, "disable_cooldowns": True, "timeout": TIMEOUT}
+    router = litellm.Router(model_list=models(provider.base_url, "outlay", cap), plugins=[budget], **settings)
+
+    async def call(number: int, kind: str) -> str:
+        said = [{"role": "user", "content": question(seed, number)}]
+        stream = kind in ("stream", "left")
+        answer = await router.acompletion("chat", said, max_tokens=LONGEST, stream=stream)
+        if stream:
+            async for _ in answer:
+                if kind == "left":
+                    break
+        return kind
+
+    async def caller() -> None:
+        for number in numbers:
+            kind = KINDS[number % len(KINDS)]
+            calling = asyncio.ensure_future(call(number, kind))
+            if kind == "cancelled":
+                await asyncio.sleep(0.001 * (number % 40))  # before the choice, during the call, or after it
+                calling.cancel()
+            try:
+                came[await calling] += kind != "cancelled"
+                came["chat"] += kind == "cancelled"  # it was quicker
+            except asyncio.CancelledError:
+                came["cancelled"] += 1
+            except (litellm.BudgetExceededError, openai.APIError):
+                came["refused"] += 1
+
+    await asyncio.gather(*(caller() for _ in range(IN_FLIGHT)))
+    budget.timeout = 1.0
+    await budget.reported()
+    budget.unregister()
+    await budget.spending.disconnect()
+    return came
 
 
 def overhead(calls: int) -> None:
