@@ -153,6 +153,46 @@ def test_a_cancelled_task_leaves_no_pull_open() -> None:
     assert phases(campaign) == ["expired"]
 
 
+def test_a_task_that_is_cancelled_again_leaves_no_pull_open(tmp_path: Path) -> None:
+    async def give_up() -> list[str]:
+        async with Campaign(["small"], 10, store=f"sqlite:///{tmp_path / 'again.db'}") as campaign:
+
+            @campaign.spends(reward=1)
+            async def forever(arm: str) -> None:
+                begun.set()
+                await asyncio.sleep(60)
+
+            for steps in range(6):
+                begun = asyncio.Event()
+                task = asyncio.ensure_future(forever())
+                await begun.wait()
+                task.cancel()
+                for _ in range(steps):
+                    await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            async with asyncio.timeout(5):
+                while "open" in (found := phases(campaign)):
+                    await asyncio.sleep(0.01)
+            return found
+
+    assert asyncio.run(give_up()) == ["told"] * 6
+
+
+def test_what_returns_a_call_that_is_still_to_be_made_is_refused() -> None:
+    """A lambda around an async function is none, and a pull would be told before anything was spent."""
+    campaign = opened()
+
+    async def later(arm: str) -> None:
+        """Async."""
+
+    for function in (lambda arm: later(arm), lambda arm: (each for each in arm)):
+        with pytest.raises(BadParameter, match="functions of spends must be functions that return what a call came to"):
+            campaign.spends(cost=1, reward=1)(function)()
+    assert phases(campaign) == ["cancelled"] * 2
+
+
 def test_rewards_come_later_by_the_key_of_the_call() -> None:
     campaign = opened()
     answer = campaign.spends(cost=0.25, key=lambda question, **_: f"question {question}")(lambda arm, question: arm)

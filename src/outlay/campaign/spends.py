@@ -1,5 +1,6 @@
 """`@campaign.spends(…)`: a function that is called on the arm that comes next, and pays for itself."""
 
+import asyncio
 import inspect
 import time
 from collections.abc import Callable, Mapping
@@ -90,9 +91,15 @@ class SpendingFunctions:
                 began = time.perf_counter()
                 try:
                     result = yield partial(call, *args, **named)
+                    if inspect.iscoroutine(result) or inspect.isgenerator(result):
+                        result.close()  # none of it has run
+                        raise BadParameter(OWNER, "functions", "functions that return what a call came to", functions)
                 except BaseException as error:
                     end = partial(verb("tell"), pull, _since(began), 0)
-                    yield end if cost is None else _leaving(pull.on_error(on_error), error, is_async)
+                    if cost is None:
+                        yield partial(_shielded, end) if is_async else end
+                    else:
+                        yield _leaving(pull.on_error(on_error), error, is_async)
                     raise
                 took = _since(began)
                 try:
@@ -152,6 +159,10 @@ def _value(given: Any, *args: Any, **named: Any) -> Any:
 
 def _since(began: float) -> float:
     return round(time.perf_counter() - began, 9)
+
+
+async def _shielded(end: Callable[[], Any]) -> None:
+    await asyncio.shield(end())  # a task that is cancelled again still leaves no pull open
 
 
 def _leaving(pull: OpenPull, error: BaseException, is_async: bool) -> Callable[[], Any]:
