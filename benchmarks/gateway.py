@@ -287,7 +287,7 @@ def roughly(calls: int, seed: int) -> Rough:
             for pull in campaign.ask_many(1):  # any command looks at the time
                 pull.cancel()
             spent = campaign.status().exact.spent
-            ends = Counter(pull.status for pull in campaign.pulls())
+            ends = Counter[str](pull.status for pull in campaign.pulls())
             late = sum(bool(event.more.get("late")) for event in campaign.history())  # told after they had expired
             ended = Counter(event.pull for event in campaign.history() if event.kind in ENDS)
         billed = provider.charged()

@@ -138,7 +138,7 @@ class Spending:
         return await self._verb("status")()  # type: ignore[no-any-return]
 
     def reason(self, pull: Pull) -> str | None:
-        """Why this arm, in a sentence, by what was known a second ago, so that no call waits; None if not known yet."""
+        """Why this arm, in a sentence, by what was known at a call before, so that none waits; None if not known."""
         if time.monotonic() - self._reasons_at >= FRESH and (self._looking is None or self._looking.done()):
             self._looking = asyncio.ensure_future(self._look())
         if pull.fallback:
