@@ -209,8 +209,8 @@ class Market:
         g = ahead * min(slope, max(1.0, 2 * self.scarce * self.told.slope))
         m = self.rate * p - mean_reward(pairs)
         dues = [x for x, _ in pairs]
-        mean, spread = self._mean(arm), 0.0 if self.told.costs is not None else float(np.var(dues))
-        if m <= 0 or (mean**2 <= spread / T and mean_reward(pairs) > 0):
+        vary = dues if self.told.costs is None else [0.0] * T
+        if m <= 0 or (not slow_thrifty.told_from_0(abs(self._mean(arm)), vary, self.costs) and mean_reward(pairs) > 0):
             return -g
         everything = Standing(list(self.arms.values()), [], 0)
         place = list(self.arms).index(arm)

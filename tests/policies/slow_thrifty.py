@@ -40,7 +40,9 @@ class Choice(NamedTuple):
     fresh: float = math.nan
 
 
-def choose(arms: list[Pairs], order: list[int], slope: float, budget: float | None, slack: float) -> Choice:
+def choose(
+    arms: list[Pairs], order: list[int], slope: float, budget: float | None, slack: float, free_pulls: int = 0
+) -> Choice:
     """Two arms in the order; who has cost nothing yet, for 30 pulls; the least excess ≤ 0; else the leader.
 
     Numbers closer than `slack` are near enough for rounding to tell them apart in another way.
@@ -63,7 +65,7 @@ def choose(arms: list[Pairs], order: list[int], slope: float, budget: float | No
     usual = usual_of(samples)
     gap = at.rate(leader) - usual.rate
     clear &= abs(gap - 1e-9 * max(abs(usual.rate), abs(at.rate(leader)))) >= 0.5 * slack * abs(usual.rate)
-    values = {i: excess(at, i, usual, slope, budget) for i in sorted(others)}
+    values = {i: excess(at, i, usual, slope, budget, free_pulls) for i in sorted(others)}
     found = {opened[i]: value for i, value in values.items()}
     wanted = fresh(at, usual, budget) if waiting else math.inf
     clear &= not waiting or budget is None or abs(1 - (budget - usual.spent) / needed(usual)) >= slack
@@ -115,7 +117,14 @@ def length(usual: Usual, budget: float | None) -> float:
     return max(0, math.log(horizon / usual.price) - 0.5 * max(0, math.log(usual.opened / 10)) - 6)
 
 
-def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | None) -> float:
+def told_from_0(mean: float, costs: list[float], every: list[float]) -> bool:
+    """Whether a mean cost is: by one standard error, or by two, and by one standard deviation, once one was < 0."""
+    deviation = float(np.std(costs))
+    error = deviation / math.sqrt(len(costs))
+    return mean > min(deviation, 2 * error) if min(every) < 0 else mean > error
+
+
+def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | None, free_pulls: int) -> float:
     T, r, dearer = len(at.arms[arm]), at.rate(at.leader), at.prices[arm] / at.prices[at.leader]
     least = at.spend(at.leader) if budget is None else min(at.spend(at.leader), budget - usual.spent)
     ahead = math.log(least / at.spend(arm)) + 0.75 * max(0, math.log(dearer)) if least > 0 else 0.0
@@ -124,8 +133,9 @@ def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | N
     g = enough_per_unit(slope, usual, budget) * ahead
     m = r * at.prices[arm] - mean_reward(at.arms[arm])
     costs = [cost for cost, _ in at.arms[arm]]
-    no_price = (math.fsum(costs) / T) ** 2 <= np.var(costs) / T
-    if m <= 0 or (no_price and mean_reward(at.arms[arm]) > 0):
+    no_price = not told_from_0(abs(math.fsum(costs)) / T, costs, [cost for pairs in at.arms for cost, _ in pairs])
+    paid = mean_reward(at.arms[arm])
+    if m <= 0 or (no_price and (paid > 0 or (paid == 0 and free_pulls > T))):
         return -g
     M = max(0.0, largest_seen(at, r, None)) * min(1.0, 10 * dearer)
     v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]]))

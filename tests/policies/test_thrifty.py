@@ -23,7 +23,7 @@ from tests.policies.tapes import (
 from tests.policies.test_kl_rate import box, edge, edge_belief, edge_lead, extremes_of
 
 from outlay import Problem, simulate
-from outlay.arms import Gaussian
+from outlay.arms import Discrete, Gaussian
 from outlay.beliefs import Belief
 from outlay.formulas.argmax import best_of_opened
 from outlay.policies import Thrifty, Wary
@@ -36,11 +36,12 @@ ALL: list[Any] = [
     Thrifty(budget=60),
     Wary(budget=400.0),
     Wary(horizon="unknown"),
+    Thrifty(free_pulls=45),
 ]
 
 
 def twin(policy: Any, slack: float) -> Any:
-    return lambda samples, order: slow.choose(samples, order, policy.slope, policy.budget, slack)
+    return lambda samples, order: slow.choose(samples, order, policy.slope, policy.budget, slack, policy.free_pulls)
 
 
 @each_tape
@@ -90,6 +91,37 @@ def test_nothing_speaks_against_an_arm_whose_costs_show_no_price() -> None:
     assert unclear < clear - 0.1
 
 
+@pytest.mark.parametrize(
+    ("pulls", "var", "told"), [(9, 0.21, False), (9, 0.19, True), (2, 0.1, False), (2, 0.08, True)]
+)
+def test_once_a_cost_was_negative_a_price_is_told_from_0_by_more(pulls: int, var: float, told: bool) -> None:
+    """A mean cost of 0.3, its square 0.09: above a variance of it four times as large, or above that of the costs."""
+    policy = Thrifty()
+    memory = policy.memory(2)
+    memory.observe(1, -0.3, 0.01)
+    for _ in range(50):
+        memory.observe(0, 1.0, 1.0)
+    lead = memory.lead(0)
+    found = policy.excess(Belief(1, pulls, 0.3, 0.01, var, 0.0, 0.0), lead, lead)
+    nothing_against = policy.excess(Belief(1, pulls, 0.3, 2.0, var, 0.0, 0.0), lead, lead)  # pays more than the leader
+    assert (found > nothing_against) == told
+
+
+def test_an_arm_that_costs_and_pays_at_once_and_seldom_is_found_with_free_pulls() -> None:
+    """One pull of 200 costs 20 and pays 30, against 0.1 for 0.1; what never costs or pays has just so many pulls."""
+    laws = [Discrete([0.0, cost], [0.0, 1.5 * cost], [0.995, 0.005]) for cost in (20.0, 0.0)]
+    steady = Discrete([0.1], [0.1], [1.0])
+    problem, runs = Problem([laws[0], steady]), 40
+    policies = {"without": Thrifty(), "with": Thrifty(free_pulls=1000), "Wary": Wary(free_pulls=1000)}
+    lost = simulate(problem, policies, [200.0], runs=runs, seed=1, progress=False).regret()["mean"].tolist()
+    assert lost[0] > 0.4 * 200.0  # of the half of the budget that the better arm is ahead
+    assert max(lost[1:]) < 0.2 * 200.0
+    law: Law = lambda arm, k: (0.0, 0.0) if arm else (1.0, 0.5)  # noqa: E731
+    for free_pulls in (0, 20, 300):
+        run = Run(Thrifty(free_pulls=free_pulls), law, 2, 1000)
+        assert max(30, free_pulls) <= run.pulls[1] < free_pulls + 100
+
+
 def edge_moments(rng: np.random.Generator) -> Belief:
     return Belief(*edge_belief(rng)[:7])
 
@@ -101,7 +133,7 @@ def test_compiled_equals_interpreted_and_never_nan(function: Any) -> None:
     """For beliefs and leads of every size and sign, whether samples could give them or not; one lead, or a box."""
     rng, fast, finite = np.random.default_rng(7), compiled(function), 0
     for n in range(6000):
-        policy = Thrifty(rng.uniform(0.01, 1.0), budget=None if n % 2 else abs(edge(rng)) or 1.0)
+        policy = Thrifty(rng.uniform(0.01, 1.0), budget=None if n % 2 else abs(edge(rng)) or 1.0, free_pulls=n % 10)
         extremes = extremes_of(edge(rng), edge(rng), edge(rng))
         low = high = edge_lead(rng, extremes)
         if n % 3 == 0:

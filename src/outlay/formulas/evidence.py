@@ -25,6 +25,7 @@ COSTLY = 2.0  # mean costs that opening one more arm must leave for each arm and
 OPENING = 0.45  # the slope at which arms are opened where the budget is not known
 GROWTH, SHORT = 0.04, 6.0  # of the slope, for each unit of the logarithm of the horizon, counted from this one on
 AMPLE = 10.0  # times what others pay and vary for their price: an arm is taken to do so much at most
+TOLD = 4.0  # variances of a mean cost: where costs can be negative, it is told from 0 when its square is more
 NEGLIGIBLE = 1e-9  # of a rate: two that differ by less count as equal
 
 
@@ -139,14 +140,16 @@ class RequiredEvidence(NamedTuple):
 
     slope: float  # how much is enough, for each unit of l: the logarithm of how much more the leader has had
     steady: float  # of the usual variance: an arm that varies less is not taken to look Gaussian
+    free_pulls: int  # that an arm has which has cost and paid nothing, before there is evidence against it
     unknown: float  # E₀, at least
     most_unknown: float  # E₀, at most
 
 
-def required_evidence(slope: float, steady: float, low: Lead, high: Lead) -> RequiredEvidence:
-    """What is asked with this slope and so much steadiness."""
-    unknown = prior_evidence(low)
-    return RequiredEvidence(slope, steady, unknown, unknown if high.opened == low.opened else prior_evidence(high))
+def required_evidence(slope: float, steady: float, free_pulls: int, low: Lead, high: Lead) -> RequiredEvidence:
+    """What is asked with this slope, so much steadiness and so many free pulls."""
+    least = prior_evidence(low)
+    most = least if high.opened == low.opened else prior_evidence(high)
+    return RequiredEvidence(slope, steady, free_pulls, least, most)
 
 
 def excess_of_unopened(budget: float, low: Lead, high: Lead) -> float:
@@ -165,13 +168,14 @@ def to_open(costly: float, price: float, opened: float) -> float:
     return costly * price * (opened + 1.0) * math.log(opened + 1.0)
 
 
-def excess_in_money(budget: float, slope: float, belief: Belief, low: Lead, high: Lead) -> float:
+def excess_in_money(budget: float, slope: float, free_pulls: int, belief: Belief, low: Lead, high: Lead) -> float:
     """`excess_within` where a pull is due what it costs, and `budget` is what may be spent in all, or ∞."""
     price = price_of(belief, low.cost_min, low.cost_max)
     horizon = budget if budget < math.inf else high.spent
     steep = min(1.0, slope + GROWTH * log_horizon(horizon, low))
     due = Priced(belief.mean_cost, price, 1.0)
-    return excess_within(required_evidence(steep, 0.0, low, high), budget - low.spent, belief, due, low, high)
+    asked = required_evidence(steep, 0.0, free_pulls, low, high)
+    return excess_within(asked, budget - low.spent, belief, due, low, high)
 
 
 def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced, low: Lead, high: Lead) -> float:
@@ -179,10 +183,13 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
 
     `rest` is what is left to spend, at most.
 
-    Against an arm that has paid and whose mean cost is not told from 0, by its own standard error, there is none. For
-    costs ≥ 0 that is one that never cost anything: its price stands in for one, so that its spend grows and it is not
-    pulled for ever. Where rewards are skewed, an arm that varies little is not taken to look Gaussian: that is how a
-    good arm looks which has not had its large ones yet.
+    Against an arm that has paid and whose mean cost is not told from 0, there is none. For costs ≥ 0 that is one that
+    never cost anything: its price stands in for one, so that its spend grows and it is not pulled for ever. Where a
+    negative cost was seen, a mean cost is told from 0 by two standard errors, and by its size if it has few samples:
+    by chance it is often one above 0, and then the arm would wait long for its next pull.
+
+    Where rewards are skewed, an arm that varies little is not taken to look Gaussian: that is how a good arm looks
+    which has not had its large ones yet.
     """
     pulls = belief.pulls
     ratio = min(high.spend, rest) / (pulls * due.price)
@@ -193,8 +200,10 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
         return math.inf
     enough = of.slope * math.log(ratio)
     shortfall = low.rate * due.price - belief.mean_reward
-    without_price = pulls * (due.mean * due.mean) <= due.money * due.money * belief.var_cost
-    if not shortfall > 0.0 or (without_price and belief.mean_reward > 0.0):
+    told = min(TOLD, float(pulls)) if low.cost_min < 0.0 else 1.0
+    without_price = pulls * (due.mean * due.mean) <= told * (due.money * due.money * belief.var_cost)
+    paid = belief.mean_reward
+    if not shortfall > 0.0 or (without_price and (paid > 0.0 or (paid == 0.0 and pulls < of.free_pulls))):
         return -enough
     one = are_one(low, high)
     relative = due.price / low.price

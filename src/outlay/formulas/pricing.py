@@ -239,7 +239,7 @@ def required_in_dues(slope: float, at: HullPosition) -> RequiredEvidence:
     """What is asked of the evidence against an arm; the slope is `Thrifty`'s where only money is scarce."""
     length = log_horizon(at.total if at.total < math.inf else at.lead.spent, at.lead)
     steep = min(max(1.0, 2.0 * slope * at.scarce), slope + (GROWTH + at.scarce * STEEPER * length) * length)
-    return required_evidence(steep, STEADY if at.scarce == 1.0 else 0.0, at.lead, at.lead)
+    return required_evidence(steep, STEADY if at.scarce == 1.0 else 0.0, 0, at.lead, at.lead)
 
 
 def excess_in_dues(of: RequiredEvidence, belief: Belief, at: HullPosition) -> float:

@@ -39,9 +39,9 @@ def default(requests: float | None = None) -> Thrifty | Ration:
             itself: pass it to `simulate` or `Campaign`, too.
 
     >>> default()
-    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed')
+    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed', free_pulls=0)
     >>> default(requests=10_000)
-    Ration(costs=None, reward_bound=None, slope=0.33, budget=None, requests=10000.0, changes='noticed')
+    Ration(costs=None, reward_bound=None, slope=0.33, budget=None, requests=10000.0, changes='noticed', free_pulls=0)
     """
     return Thrifty() if requests is None else Ration(requests=requests)
 
@@ -72,7 +72,7 @@ def recommend(
         costs: the mean cost of each arm, where a price list says so; with `requests` only.
 
     >>> recommend().policy
-    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed')
+    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed', free_pulls=0)
     >>> print(recommend(guarantee=True, reward_bound=1.0).reason)
     rewards are at most 1 and no cost is negative: its bound then holds for costs of any size and tail
     """

@@ -5,7 +5,7 @@ from typing import Literal
 from outlay.beliefs import Belief, Lead, SequentialMoments
 from outlay.formulas.confidence import budget_or_infinity
 from outlay.formulas.evidence import excess_in_money, excess_of_unopened
-from outlay.parameters import Parameters, choice, derived, number
+from outlay.parameters import Parameters, choice, derived, integer, number
 
 
 class Thrifty(Parameters):
@@ -19,7 +19,7 @@ class Thrifty(Parameters):
       few are better than the best so far. That weighs p = 2E₀/(r̂ − r̄)², the arm's own samples weigh q = T·X̄²/v: with
       w = p/(p + q) and `Frugal`'s evidence D per pull, E = (√(w·E₀) + √((1 − w)·T·D))². For Gaussian rates and
       outcomes that is the evidence of the posterior law. An arm that has paid and whose mean cost is not told from 0
-      (T·X̄² ≤ Var(X), for costs ≥ 0 one that never cost anything) has E = 0.
+      (for costs ≥ 0 one that never cost anything; once a cost below 0 was seen, T·X̄² ≤ min(T, 4)·Var(X)) has E = 0.
     - **Scale.** With φ = X̄/x_L, the arm's price by the leader's, M and the size of a reward like all others count
       min(1, 10·φ) times, and s² counts max(1, φ)^¼ times: an arm that costs a thousandth does not pay what others pay.
     - **Opening.** Two arms are opened at first, the others one by one, in an order drawn at random for each run. Told
@@ -41,9 +41,12 @@ class Thrifty(Parameters):
         budget: what may be spent in all; whoever plays it fills it in. While it is None, the horizon counts as unknown.
         changes: "noticed", so that what an arm did before its mean cost or mean reward changed is forgotten
             (docs/drift.md), or "ignored".
+        free_pulls: that an arm has which has neither cost nor paid anything, before that counts against it. Where arms
+            cost nothing in most pulls and pay only when they cost, several times as many as it takes to see one that
+            does; each arm that always fails is then called so often, too. Thirty are made at once, also with 0.
 
     >>> Thrifty()
-    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed')
+    Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed', free_pulls=0)
 
     Reference: docs/many-arms.md.
     """
@@ -52,6 +55,7 @@ class Thrifty(Parameters):
     horizon: Literal["told", "unknown"] = choice("told", "unknown", default="told")
     budget: float | None = number(default=None, above=0)
     changes: Literal["noticed", "ignored"] = choice("noticed", "ignored", default="noticed")
+    free_pulls: int = integer(default=0, at_least=0)
 
     known_budget: float = derived(budget_or_infinity)
 
@@ -65,7 +69,7 @@ class Thrifty(Parameters):
 
     def excess(self, belief: Belief, low: Lead, high: Lead) -> float:
         """Evidence against the arm less what is enough; where low and high differ, at most that of any lead between."""
-        return excess_in_money(self.known_budget, self.slope, belief, low, high)
+        return excess_in_money(self.known_budget, self.slope, self.free_pulls, belief, low, high)
 
 
 class Wary(Thrifty):
@@ -79,9 +83,10 @@ class Wary(Thrifty):
         horizon: "told" or "unknown", as for `Thrifty`.
         budget: what may be spent in all; whoever plays it fills it in.
         changes: "noticed" or "ignored", likewise.
+        free_pulls: of an arm that has neither cost nor paid anything, likewise.
 
     >>> Wary()
-    Wary(slope=0.7, horizon='told', budget=None, changes='noticed')
+    Wary(slope=0.7, horizon='told', budget=None, changes='noticed', free_pulls=0)
     """
 
     slope: float = number(default=0.7, above=0, at_most=1)
