@@ -41,7 +41,7 @@ def default(requests: float | None = None) -> Thrifty | Ration:
     >>> default()
     Thrifty(slope=0.33, horizon='told', budget=None, changes='noticed', free_pulls=0)
     >>> default(requests=10_000)
-    Ration(costs=None, reward_bound=None, slope=0.33, budget=None, requests=10000.0, changes='noticed', free_pulls=0)
+    Ration(costs=None, reward_bound=None, slope=0.33, budget=None, requests=10000.0, changes='noticed')
     """
     return Thrifty() if requests is None else Ration(requests=requests)
 
