@@ -720,7 +720,6 @@ def test_killed_and_started_again(provider: Provider, tmp_path: Path) -> None:
         ({"access.key_env": []}, "access.key_env of gateway.toml must be at least one name of a variable"),
         ({"providers.here.base_url": "http://x/v1/chat/completions"}, "must be what comes before /chat/completions"),
         ({"arms.small.input": 4e-7}, "must be 0, or at least 0.001, for a million tokens and not for one; got 4e-07"),
-        ({"campaign.context": ["length"]}, "gateway.toml, campaign: context of campaign_at must be left out"),
         ({"arms.small.fallback_only": 1}, "arms.small.fallback_only of gateway.toml must be true or false"),
         ({"arms.small.fallback_only": True}, "arms.small has fallback_only, and campaign.fallback is not 'small'"),
         ({"calls.wait": -1}, "calls.wait of gateway.toml must be ≥ 0"),

@@ -426,7 +426,7 @@ def test_several_directions_are_refused() -> None:
         ({"most": "much"}, "most of OutlaySampler must be a number, or a function of a trial's choices; got 'much'"),
         ({"most": {"small": 1}}, "most of OutlaySampler must be a number, or a function of a trial's choices"),
         ({"most": -1}, "Campaign must be"),
-        ({"context": ["length"]}, "context of campaign_at must be left out"),
+        ({"context": ["length"]}, "context of OutlaySampler must be left out"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

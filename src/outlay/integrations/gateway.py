@@ -30,6 +30,7 @@ from outlay.campaign.records import Pull
 from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
+from outlay.integrations.prompts import prompt_context
 from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
 from outlay.service import ServiceSettings
 from outlay.service.endpoints import JSON, ApiRequest
@@ -43,6 +44,7 @@ BAD_REQUEST = (400, 413, 415, 422)  # the request's fault, not the arm's
 UNSURE = (408, 504, 524)  # somebody in between gave up: the provider may have billed it
 CODES = {"no_key": "invalid_api_key", "not_now": "rate_limit_exceeded"}  # as OpenAI says it
 EVENTS = "text/event-stream"
+CONTEXT = "x-outlay-context"  # the header in which a client says what the campaign is told of a request, as JSON
 PLAIN = "".join(map(chr, range(32, 127))).replace("%", "")
 
 Handler = Callable[[ApiRequest, Send], Awaitable[None]]
@@ -208,9 +210,10 @@ class Gateway:
         self._kept(cast("asyncio.Task[Any]", asyncio.current_task()))
         metadata = {"request": request.scope["outlay.request"]}
         ttl, most, retries = self._file.timeout + SPARE, call.most, self._file.retries
+        told = {"metadata": metadata, "context": self._context(request, call.body)}  # the same of each attempt
         failed: ProviderFailed | None = None
         while True:
-            asking = self.spending.ask(ttl=ttl, most=most, arms=most, wait=self._file.wait, metadata=metadata)
+            asking = self.spending.ask(ttl=ttl, most=most, arms=most, wait=self._file.wait, **told)
             try:
                 pull = await request.unless_gone(asking)
             except (BudgetSpent, OverBudget, NotNow) as error:
@@ -248,6 +251,16 @@ class Gateway:
             prompt = text + images * (arm.image_tokens or 0)
             call.most[arm.name] = arm.most(prompt, tokens[arm.name] * (chat.n or 1))
         return call
+
+    def _context(self, request: ApiRequest, body: dict[str, Any]) -> Any:
+        """What the campaign is told of the request: what its header says; else what is read off the prompt, or None."""
+        said = request.headers.get(CONTEXT)
+        if said is None:
+            return prompt_context(body) if self._file.reads_prompts else None
+        try:
+            return msgspec.json.decode(said.encode("latin-1"))
+        except (msgspec.DecodeError, RecursionError):
+            raise Rejected(400, "invalid_header", f"{CONTEXT} must be JSON", CONTEXT) from None
 
     def _arms(self, model: str) -> list[ModelArm]:
         if model in self._file.models:

@@ -14,6 +14,7 @@ from outlay.campaign import Campaign
 from outlay.campaign.ledger.validation import label
 from outlay.checks import checked_path, line, reading, real, whole, word
 from outlay.errors import BadFile, BadParameter
+from outlay.integrations.prompts import PROMPT_CONTEXT
 from outlay.text import listed
 
 MILLION = 1_000_000
@@ -72,6 +73,7 @@ class GatewayFile:
     store: str | None  # None: that of the service
     name: str
     terms: dict[str, Any]  # of the campaign; without a budget, it must be there
+    reads_prompts: bool  # for the context of a request that has none in its header
     arms: dict[str, ModelArm]
     keys: tuple[str, ...] = field(repr=False)  # digests of those that clients send
     models: tuple[str, ...]  # names that stand for all arms
@@ -145,11 +147,19 @@ def _gateway(content: dict[str, Any], source: str) -> GatewayFile:
     providers = {name: _provider(name, table) for name, table in whole_file.tables("providers").items()}
     arms = {name: _arm(name, table, providers) for name, table in whole_file.tables("arms").items()}
     whole_file.done()
+    terms = {key: value for key in TERMS if (value := campaign.take(key, _anything, None)) is not None}
+    if reads_prompts := isinstance(context := terms.get("context"), str):
+        if context != "prompt":
+            raise BadParameter(source, "campaign.context", '"prompt", or names and their kinds', context)
+        terms["context"] = PROMPT_CONTEXT
+        if "budget" not in terms:  # the campaign is there, on terms of its own
+            del terms["context"]
     file = GatewayFile(
         source=source,
         store=campaign.take("store", line, None),
         name=campaign.take("name", label, "default"),
-        terms={key: value for key in TERMS if (value := campaign.take(key, _anything, None)) is not None},
+        terms=terms,
+        reads_prompts=reads_prompts,
         arms=arms,
         keys=tuple(_digest(each) for each in access.take("key_env", _secrets, ... if "access" in content else ())),
         models=calls.take("models", _names, ("auto",)),

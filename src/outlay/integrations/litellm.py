@@ -12,15 +12,17 @@ import logging
 import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from outlay.campaign import Campaign
-from outlay.campaign.ledger.events import Amount
+from outlay.campaign.context import RequestContext
+from outlay.campaign.ledger.events import Amount, ContextKinds
 from outlay.campaign.pull import AnyPull, name_of
 from outlay.campaign.records import Pull
 from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
+from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
 from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
 from outlay.text import listed
 
@@ -113,6 +115,9 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             it is not text alone, as many as the model reads.
         failure_cost: what a failed attempt cost: a function of its error. None from it: nobody knows, and all that was
             set aside is charged.
+        context: what the campaign is told of each request: "prompt" for what `prompt_context` reads off it; or names
+            and kinds, as `Campaign` takes them, with `context_of`. None: nothing.
+        context_of: what to tell: a function of the request's parameters.
         wait: seconds that a call waits at most for room in the budget, while others hold it.
         timeout: seconds that the campaign's store or service has to answer.
         terms: all others that `Campaign` takes; `mode` is "hard" if not given.
@@ -137,12 +142,14 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         output_limit: int | None = 4096,
         prompt_tokens: Callable[[Mapping[str, Any]], float | None] | None = None,
         failure_cost: Callable[[Exception], Amount | None] = failure_cost,
+        context: Literal["prompt"] | ContextKinds | None = None,
+        context_of: Callable[[Mapping[str, Any]], RequestContext] | None = None,
         wait: float = 0.2,
         timeout: float = 5.0,
         **terms: Any,
     ) -> None:
         super().__init__()
-        for what, function in (("reward", reward), ("prompt_tokens", prompt_tokens)):
+        for what, function in (("reward", reward), ("prompt_tokens", prompt_tokens), ("context_of", context_of)):
             if not (function is None or callable(function)):
                 raise BadParameter(OWNER, what, "a function, or None", function)
         if not callable(failure_cost):
@@ -150,12 +157,17 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         self.output_limit = None if output_limit is None else whole(OWNER, "output_limit", output_limit, at_least=1)
         self.wait = real(OWNER, "wait", wait, at_least=0, at_most=60)
         self.timeout = real(OWNER, "timeout", timeout, above=0)
+        if context == "prompt":
+            context, context_of = PROMPT_CONTEXT, context_of or prompt_context
+        if budget is not None and (context is None) != (context_of is None):
+            raise BadParameter(OWNER, "context_of", "a function where there is a context, which tells it", context_of)
         if budget is not None:
-            terms.setdefault("mode", "hard")
+            terms = {"mode": "hard", **terms} | ({} if context is None else {"context": context})
         self.campaign = campaign_at(store, name, arms, budget, **terms)
         self.name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
         self.spending = Spending(self.campaign)
         self._reward, self._prompt_tokens, self._failure_cost = reward, prompt_tokens, failure_cost
+        self._context_of = context_of
         self.mark = uuid.uuid4().hex[:12]  # public: LiteLLM takes loggers for one whose public texts and numbers agree
         self._known: frozenset[str] = frozenset()
         self._open: dict[int, _Attempt] = {}
@@ -235,9 +247,12 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
                     return []
                 bounds = {arm: [self._ceiling(each, call) for each in each_of] for arm, each_of in able.items()}
                 most = {arm: max(ceiling for ceiling, _ in found) for arm, found in bounds.items()}
-                call_id = str(given.get("litellm_call_id", ""))
+                metadata = {"call": str(given.get("litellm_call_id", ""))}
+                told = None if self._context_of is None else self._context_of(call)
                 try:
-                    pull = await self.spending.ask(most=most, arms=[*able], wait=self.wait, metadata={"call": call_id})
+                    pull = await self.spending.ask(
+                        most=most, arms=[*able], wait=self.wait, metadata=metadata, context=told
+                    )
                 except (BudgetSpent, OverBudget) as error:
                     status = await self.spending.status()
                     raise litellm.BudgetExceededError(status.spent, status.budget, message=str(error)) from error

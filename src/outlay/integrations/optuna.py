@@ -93,6 +93,8 @@ class OutlaySampler(BaseSampler):  # type: ignore[misc]
             raise BadParameter(OWNER, "independent_sampler", "a sampler of Optuna's", independent_sampler)
         if isinstance(most, (str, Mapping)):
             raise BadParameter(OWNER, "most", "a number, or a function of a trial's choices", most)
+        if terms.get("context") is not None:
+            raise BadParameter(OWNER, "context", "left out: nothing is known of a trial before it", terms["context"])
         chance = None if seed is None else whole(OWNER, "seed", seed, at_least=0, below=2**32)
         self._arms = _combinations(choices)
         self._distributions = {each: CategoricalDistribution(tuple(given)) for each, given in choices.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from outlay.campaign import Campaign
+from outlay.campaign.context import RequestContext
 from outlay.campaign.ledger.events import Amount
 from outlay.campaign.pull import AnyPull
 from outlay.campaign.reasons import Reasons
@@ -47,10 +48,6 @@ def campaign_at(
         if not hasattr(store, "disconnect"):
             raise BadParameter("campaign_at", "store", "an address, a campaign, a client, or None", store)
         return store
-    if terms.get("context") is not None:
-        raise BadParameter(
-            "campaign_at", "context", "left out: these calls say nothing of themselves", terms["context"]
-        )
     if store is None and budget is None:
         raise BadParameter("campaign_at", "budget", "given for a campaign in memory", budget)
     if store is not None and store.startswith(REMOTE):
@@ -97,6 +94,7 @@ class Spending:
         self._reasons: Reasons | None = None
         self._reasons_at = -FRESH
         self._looking: asyncio.Task[None] | None = None
+        self._requests_differ = False
 
     async def ask(
         self,
@@ -108,9 +106,11 @@ class Spending:
         wait: bool | float = False,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        context: RequestContext | None = None,
     ) -> Pull:
         """The next pull, as `Campaign.ask` names it; BudgetSpent where that has ended."""
-        given = {"most": most, "arms": arms, "wait": wait, "tags": tags, "metadata": metadata}
+        given = {"most": most, "arms": arms, "wait": wait, "tags": tags, "metadata": metadata, "context": context}
+        self._requests_differ = context is not None
         pull: Pull | None = await self._verb("ask")(key, ttl, **given)
         if pull is None:
             name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
@@ -138,11 +138,16 @@ class Spending:
         return await self._verb("status")()  # type: ignore[no-any-return]
 
     def reason(self, pull: Pull) -> str | None:
-        """Why this arm, in a sentence, by what was known at a call before, so that none waits; None if not known."""
-        if time.monotonic() - self._reasons_at >= FRESH and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.ensure_future(self._look())
+        """Why this arm, in a sentence, by what was known at a call before, so that none waits; None if not known.
+
+        None, too, where requests have a context: each has reasons of its own, and these take longer than an ask.
+        """
         if pull.fallback:
             return "The budget is spent, and this is the fallback."
+        if self._requests_differ:
+            return None
+        if time.monotonic() - self._reasons_at >= FRESH and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.ensure_future(self._look())
         if self._reasons is None:
             return None
         about = {arm.name: arm.words for arm in self._reasons.arms}
