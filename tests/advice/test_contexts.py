@@ -145,6 +145,7 @@ def test_gain_and_none() -> None:
     found = asked(routed())
     assert found.contexts.gain.low > 0.0
     assert found.answer[-1].startswith("Contexts (topic and words) would pay: +")
+    assert "A campaign is told of them by its `context`." in found.answer[-1]
     assert found.contexts.without.cost == pytest.approx(2.0, rel=0.1)
     none = asked(routed(gain=0.0))
     assert none.contexts.gain is None or none.contexts.gain.low <= 0.0

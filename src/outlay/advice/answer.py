@@ -246,7 +246,7 @@ def _with_contexts(advice: Advice, found: Contexts | None) -> list[str]:
         much = f"{number(gain.value)} of {advice.reward_name} per {per_what} at the same cost"
         much += f" ({sure}: {number(gain.low)} to {number(gain.high)})"
     if gain.low > 0.0:
-        said = f"{capital(named)} would pay: {much}."
+        said = f"{capital(named)} would pay: {much}. A campaign is told of them by its `context`."
     elif gain.high < 0.0:
         said = f"{capital(named)} would not pay: a rule learnt from so few rows loses by them, {much}."
     else:
