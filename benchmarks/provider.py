@@ -24,7 +24,7 @@ import sys
 import threading
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -46,16 +46,20 @@ LEFT = ("generated", "all")
 
 
 class Model(NamedTuple):
-    """A model: dollars per million tokens, how often its answer is good, how long it takes, how often it fails."""
+    """A model: dollars per million tokens, how often its answer is good, how long it takes, how often it fails.
+
+    Quality may depend on what a request says as its `kind`, which is in no API.
+    """
 
     name: str
     input: float
     output: float
-    quality: float = 0.5
+    quality: float | Mapping[str, float] = 0.5
     seconds: float = 0.0  # mean time of an answer
     fails: float = 0.0  # share answered with 500, not billed
     rate_limited: float = 0.0  # share answered with 429, not billed
     hangs: float = 0.0  # share that takes `hang` seconds of the provider, and is billed
+    longest: Mapping[str, int] | None = None  # tokens of an answer, where it is not as long as the request allows
 
     def dollars(self, prompt: int, completion: int) -> Decimal:
         """The price of so many tokens, exactly."""
@@ -195,7 +199,9 @@ class Answers:
         self._number += 1
         chance = random.Random(f"{self._seed} {mark.hex()} {self._times[mark]}")
         fate, seconds = chance.random(), min(chance.expovariate(1.0), 4.0) * model.seconds
-        answers = [(chance.randint(1, most), chance.random() < model.quality) for _ in range(asked.get("n") or 1)]
+        most = min(most, model.longest[asked["kind"]]) if model.longest else most
+        quality = model.quality[asked["kind"]] if isinstance(model.quality, Mapping) else model.quality
+        answers = [(chance.randint(1, most), chance.random() < quality) for _ in range(asked.get("n") or 1)]
         prompt = tokens_of(asked["messages"])
         self._under_way += 1
         try:
