@@ -16,6 +16,7 @@ import pytest
 from benchmarks.provider import Model, Provider
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionMessage
 
 from outlay import Campaign
 from outlay.campaign import verify
@@ -111,6 +112,7 @@ def test_what_is_read() -> None:
         {"messages": [USER]},
         {"messages": [{"role": "user", "content": [{"type": "text", "text": "Why?"}]}]},
         {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [{"text": "Why?"}]}]}]},
+        [ChatCompletionMessage(role="assistant", content="Why?")],
         {"prompt": "Why?"},
         {"prompt": ["Why?"]},
         {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Why?"}]}]},

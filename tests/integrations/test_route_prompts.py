@@ -185,6 +185,7 @@ def test_the_programs_of_the_page(
     campaign = space["budget"].campaign
     assert campaign.status().exact.spent == provider.charged()["dollars"] > 0
     assert [pull.context for pull in campaign.pulls()] == [features(question) for question, _ in space["QUESTIONS"]]
+    assert campaign.reasons(context=prompt_context("Why?")).arm in (SMALL, LARGE)
     run("pulls.py")
     told = [pull.context for pull in campaign.pulls()]
     columns = {f"x{place}": values for place, values in enumerate(zip(*told, strict=True)) if len({*values}) > 1}

@@ -90,7 +90,7 @@ def _read(said: Any, deepest: int) -> Iterator[str | Mapping[str, Any]]:
         for each in said:
             yield from _read(each, deepest - 1)
     elif deepest and (fields := said if isinstance(said, Mapping) else getattr(said, "__dict__", None)):
-        yield fields  # LiteLLM's messages are objects
+        yield fields  # the messages of some clients are objects
         for name in ("content", "text"):
             yield from _read(fields.get(name), deepest - 1)
 
