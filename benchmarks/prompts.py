@@ -4,6 +4,7 @@
     python -m benchmarks.prompts --calls 300 --seeds 2  # a short form
     python -m benchmarks.prompts --new                  # in the second half, prompts that the first half had not
     python -m benchmarks.prompts --simulated            # more requests and budgets, without a router
+    python -m benchmarks.prompts --simulated --alike    # where prompts say nothing about which model is good
     python -m benchmarks.prompts --log log.jsonl --calls 6000  # a log of such calls
 
 A provider on this machine answers, well with a probability that depends on the model and the kind of the prompt: these
@@ -94,12 +95,13 @@ def main() -> None:
     parser.add_argument("--new", action="store_true", help="the second half has prompts that the first had not")
     parser.add_argument("--simulated", action="store_true", help="the same requests in the simulator, without a router")
     parser.add_argument("--log", type=Path, help="write the calls to this file, models chosen evenly, and no more")
+    parser.add_argument("--alike", action="store_true", help="there, prompts say nothing about which model is good")
     parser.add_argument("--runs", type=int, default=40, help="of the simulator")
     chosen = parser.parse_args()
     if chosen.log is not None:
         write_log(chosen.log, chosen.calls)
     elif chosen.simulated:
-        simulated(chosen.runs)
+        simulated(chosen.runs, chosen.alike)
     else:
         compared(chosen.calls, range(chosen.seeds), chosen.players, chosen.new)
 
@@ -216,13 +218,19 @@ def compared(calls: int, seeds: Sequence[int], players: Sequence[str], new: bool
     print(Table(columns, rows, "by kind").markdown())
 
 
-def simulated(runs: int) -> None:
-    """The same requests in the simulator, which takes no router, for other numbers of them and other budgets."""
+def simulated(runs: int, alike: bool) -> None:
+    """The same requests in the simulator, which takes no router, for other numbers of them and other budgets.
+
+    Where they are `alike`, a model costs and brings the same for each of them.
+    """
     calls = asked(0, 6000, new=False)
     table = problem(calls).table
+    costs, rewards = table.costs, table.rewards
+    if alike:
+        costs, rewards = (np.tile(means.mean(axis=0), (len(calls), 1)) for means in (costs, rewards))
     kinds = agreed_kinds(PROMPT_CONTEXT)
     features = np.array([encoded("prompts", kinds, prompt_context(call.text)) for call in calls])
-    world = ContextualProblem(features, table.costs, table.rewards, coin=True)
+    world = ContextualProblem(features, costs, rewards, coin=True)
     contenders: dict[str, Policy] = {'context="prompt"': LinearRation(features=features.shape[1]), NOTHING: Ration()}
     rows = []
     for requests in (100, 300, 1000, 3000, 10_000):
