@@ -392,19 +392,19 @@ def test_a_reward_that_is_none_loses_no_cost(
     assert [pull.status for pull in budget.campaign.pulls()] == ["paid"]
 
 
-@pytest.mark.parametrize("said", [lambda: 1 / 0, lambda: "much"])
+@pytest.mark.parametrize("cost", [lambda: 1 / 0, lambda: "much"])
 def test_a_failure_whose_cost_is_none_is_charged_at_once(
-    said: Callable[[], Any], provider: Provider, budgets: Callable[..., BudgetRouter], caplog: Any
+    cost: Callable[[], Any], provider: Provider, budgets: Callable[..., BudgetRouter], caplog: Any
 ) -> None:
-    budget = budgets([BROKEN], failure_cost=lambda error: said())
+    budget = budgets([BROKEN], failure_cost=lambda error: cost())
 
     async def story() -> Any:
         with pytest.raises(litellm.InternalServerError):
             await call(router(budget, deployment(BROKEN, info=DOLLAR)))
         return await settled(budget)
 
-    asked = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
-    assert run(story()).spent == ceiling(asked, 50, (1, 1))
+    said = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
+    assert run(story()).spent == asked(said, 50, (1, 1))
     assert "failure_cost does not say what pull" in caplog.text
 
 

@@ -106,11 +106,6 @@ def test_a_campaign_that_is_there_needs_no_terms(tmp_path: Path) -> None:
         campaign_at(None, "bill", ARMS)
 
 
-def test_a_context_that_no_call_would_give_is_refused() -> None:
-    with pytest.raises(BadParameter, match="context of campaign_at must be left out: these calls say nothing of"):
-        campaign_at(None, "bill", ["small"], 10, context=["length"])
-
-
 @pytest.mark.parametrize("store", [5, b"sqlite:///spend.db", ["memory"]])
 def test_what_is_no_store(store: Any) -> None:
     with pytest.raises(BadParameter, match="store of campaign_at must be an address, a campaign, a client, or None"):
