@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from outlay.campaign.ledger.allocate import admissible, arms_of, choose, estimated_propensity, reservation
+from outlay.campaign.ledger.allocate import admissible, arms_of, choose, propensity_of, reservation
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.events import NOTHING, Amended, Asked, Expired, Record, Told, from_json, link
 from outlay.campaign.ledger.state import State
@@ -62,7 +62,7 @@ def folded(records: list[Record], choices: bool) -> State:
             assert state is not None
             arms = admissible(state, event.most, arms_of(state, event.arms))
             arm, by_chance = choose(state, arms, record.seq, context=event.context)
-            chance = estimated_propensity(state, arm, arms, record.seq, event.context) if by_chance else None
+            chance = propensity_of(state, arm, arms, record.seq, event.context) if by_chance else None
             assert (arm, reservation(state, state.arms[arm], event.most), chance) == (
                 event.arm,
                 event.reserved,

@@ -67,6 +67,30 @@ def test_it_chooses_as_its_slow_twin(limits: dict[str, Any], coins: bool) -> Non
         assert pytest.approx(slow.lines[arm][1], abs=1e-9) == memory.lines[:, :, arm].T
 
 
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_its_chances_are_those_of_its_choices(limits: dict[str, Any]) -> None:
+    """The share of 2,000 draws is within 5 standard errors: false alarms 6e-7 a look, and 0 where a chance is 0 or 1."""
+    policy, rng, mixed, spent = LinearRation(features=FEATURES, **limits), np.random.default_rng(5), 0, 0.0
+    memory, arms = policy.memory(ARMS), np.arange(ARMS)
+    for n in range(120):
+        request = rng.normal(size=FEATURES)
+        memory.arrive(request)
+        now = Now(n, math.log(max(1, n)), spent)
+        chances = policy.chances(memory, arms, now)
+        assert chances.sum() == pytest.approx(1.0)
+        arm = policy.choose(memory, now, rng)
+        assert chances[arm] > 0.0
+        if 0.0 < chances[arm] < 1.0 and mixed < 4:
+            mixed += 1
+            draws = np.array([policy.choose_among(memory, arms, now, np.random.default_rng(k)) for k in range(2000)])
+            found = np.array([(draws == each).mean() for each in arms])
+            assert (np.abs(found - chances) <= 5.0 * np.sqrt(chances * (1.0 - chances) / 2000)).all()
+        cost, reward = tape(rng, arm, request, coins=True)
+        memory.observe(arm, cost, reward)
+        spent += cost
+    assert mixed > 0 or "requests" not in limits or limits.get("budget", 0.0) < 20.0
+
+
 def problem(features: int, useful: bool, coin: bool = True) -> ContextualProblem:
     rng = np.random.default_rng(features)
     x = rng.standard_normal((2000, features))

@@ -86,7 +86,8 @@ class Campaign(SpendingFunctions):
         default_reward: the reward that an expired pull counts for while it is charged.
         max_in_flight: the most pulls under way at once.
         negative_costs: whether a pull can bring money back.
-        propensity_draws: fresh draws from which the probability of a random choice is estimated; 0 for none.
+        propensity_draws: fresh draws from which the probability of a random choice is estimated, where the policy
+            cannot say it; with 0 none is recorded.
         first_pulls: the most pulls under way at once of an arm whose cost is not known: it has no `max_cost`, no pull
             of it has cost anything so far, and there is no `reservation`; None for any number.
         window: "day", "week" or "month": budget and requests begin anew with each, and what is left over is forfeited.

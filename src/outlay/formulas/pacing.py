@@ -84,13 +84,26 @@ def paced(hopes: Array, costs: Array, request: int, money: float, per_request: f
 
     Where a few requests could have an arm that costs more than all the money that is left, none has it.
     """
+    arm, dearer, more, span = either(hopes, costs, request, money, per_request, index)
+    return dearer if more >= 0.0 and rng.random() * span < more else arm
+
+
+def either(
+    hopes: Array, costs: Array, request: int, money: float, per_request: float, index: int
+) -> tuple[int, int, float, float]:
+    """Both arms, and the two numbers whose ratio is the chance of the second; the first of these is −1 for no chance.
+
+    >>> hopes, costs = np.array([[0.3], [0.6]]), np.array([[0.1], [0.4]])
+    >>> either(hopes, costs, 0, 9.0, 0.25, index=0)[:2]
+    (0, 1)
+    """
     arm = best_at(hopes, costs, request, price_at(index))
     if index == LEAST:
-        return arm
+        return arm, arm, -1.0, 1.0
     dearer = best_at(hopes, costs, request, price_at(index - 1))
     if dearer != arm and costs[dearer, request] <= money:
         low, _ = served(hopes, costs, price_at(index))
         high, _ = served(hopes, costs, price_at(index - 1))
-        if low <= per_request and rng.random() * (high - low) < per_request - low:
-            return dearer
-    return arm
+        if low <= per_request:
+            return arm, dearer, per_request - low, high - low
+    return arm, arm, -1.0, 1.0

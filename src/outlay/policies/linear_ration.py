@@ -23,7 +23,7 @@ from outlay.checks import Vector
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Counts, Now
 from outlay.formulas.confidence import budget_or_infinity, requests_or_infinity
-from outlay.formulas.pacing import paced, price_index
+from outlay.formulas.pacing import either, paced, price_index
 from outlay.formulas.pricing import per_request
 from outlay.parameters import Parameters, derived, integer, number, parameter
 from outlay.policies.ration import UNKNOWN, mean_costs
@@ -105,10 +105,34 @@ class LinearRation(Parameters):
         if first >= 0:
             return first
         money = max(0.0, self.known_budget - now.spent)
-        left = money_for_each(memory, money, self.known_requests - now.pulls)
-        hopes, costs, here = prospects(memory, arms, self.alpha * noise(memory), largest)
-        memory.marks[PRICE] = price_index(hopes, costs, left, memory.marks[PRICE])
+        hopes, costs, here, left = priced(memory, arms, money, self.known_requests - now.pulls, self.alpha, largest)
         return int(arms[paced(hopes, costs, here, money, left, memory.marks[PRICE], rng)])
+
+    def chances(self, memory: LinearMoments, arms: Counts, now: Now) -> Vector:
+        """With which chance each of these arms is named for the request that arrived last."""
+        largest, found = max(self.known_bound, memory.noise[LARGEST]), np.zeros(len(arms))
+        first = arm_to_try(memory, arms, largest)
+        if first >= 0:
+            return np.where(arms == first, 1.0, 0.0)
+        money = max(0.0, self.known_budget - now.spent)
+        hopes, costs, here, left = priced(memory, arms, money, self.known_requests - now.pulls, self.alpha, largest)
+        arm, dearer, more, span = either(hopes, costs, here, money, left, memory.marks[PRICE])
+        found[dearer] = min(1.0, more / span) if more >= 0.0 and span > 0.0 else float(more > 0.0)
+        found[arm] = 1.0 - found[dearer] if arm != dearer else 1.0
+        return found
+
+
+def priced(
+    memory: LinearMoments, arms: Counts, money: float, requests: float, alpha: float, largest: float
+) -> tuple[Array, Array, int, float]:
+    """What each arm may bring for the last requests, and cost; which is to be served; the money for each request.
+
+    The price of money is noted where the next search begins.
+    """
+    left = money_for_each(memory, money, requests)
+    hopes, costs, here = prospects(memory, arms, alpha * noise(memory), largest)
+    memory.marks[PRICE] = price_index(hopes, costs, left, memory.marks[PRICE])
+    return hopes, costs, here, left
 
 
 def money_for_each(memory: LinearMoments, money: float, requests: float) -> float:

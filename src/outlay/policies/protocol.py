@@ -115,6 +115,9 @@ class PolicyExtras(Protocol):
     def choose_among(self, memory: Any, arms: Counts, now: Now, rng: np.random.Generator, /) -> int:
         """For a `Chooser`: the arm to pull of these, in order; the others are disabled, or cost too much now."""
 
+    def chances(self, memory: Any, arms: Counts, now: Now, /) -> Vector:
+        """For a `Chooser`: with which chance it names each of these arms; without it a campaign estimates that."""
+
     def settle(self, memory: Any, rng: np.random.Generator, /) -> None:
         """Take in samples that wait for a random draw, as BTS keeps them; a campaign asks as it learns each one."""
 

@@ -90,7 +90,7 @@ def _name_arm(state: State, command: e.Ask, now: int, chooser: ArmChooser | None
     if not fit:
         raise NoRoom(min(reservation(state, state.arms[i], command.most, command.room) for i in arms))
     arm, by_chance = choose(state, fit, seq, chooser, command.context)
-    propensity = estimated_propensity(state, arm, fit, seq, command.context) if by_chance and chooser is None else None
+    propensity = propensity_of(state, arm, fit, seq, command.context) if by_chance and chooser is None else None
     reserved, alone = (reservation(state, state.arms[arm], command.most, room) for room in (command.room, None))
     if len(fit) == len(arms) and reserved == alone:  # the pool had no say in it
         command = command._replace(room=None)
@@ -159,13 +159,20 @@ def choose(
     return _named(state, chooser or learner_of(state), allowed_arms, stream, context), stream.used
 
 
-def estimated_propensity(
+def propensity_of(
     state: State, arm: int, allowed_arms: Sequence[int], seq: int, context: Features | None = None
 ) -> float | None:
-    """How likely this choice was: the share of `propensity_draws` fresh draws, and of the one made, that agree."""
+    """How likely this choice was, as its policy says.
+
+    Of one that does not say, the share of `propensity_draws` fresh draws, and of the one made, that agree.
+    """
     draws, learner = state.terms.propensity_draws, state.learner
     if not draws or learner is None:
         return None
+    spent = state.unit.amount(state.counted)
+    chances = learner.chances(allowed_arms, state.under_way, spent, state.used_now, context)
+    if chances is not None:
+        return float(chances[allowed_arms.index(arm)])
     streams = (EventRandom(state.terms.seed, seq, draw) for draw in range(1, draws + 1))
     agreed = sum(_named(state, learner, allowed_arms, stream, context) == arm for stream in streams)
     return (1 + agreed) / (1 + draws)

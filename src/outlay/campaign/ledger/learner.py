@@ -225,6 +225,17 @@ class Learner:
             place = best_by_score(self.policy, view, pulls, now.log_n)
         return open_arms[place]
 
+    def chances(
+        self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int, context: Features | None
+    ) -> Vector | None:
+        """The chance with which it names each of the open arms; None for a policy that does not say."""
+        if self._kind != "choose" or not has(self.policy, "chances"):
+            return None
+        memory, pulls = self._with(under_way)
+        now = self._now(int(pulls.sum()), under_way, spent, used)
+        arms = np.array(open_arms, np.int64)
+        return cast("PolicyExtras", self.policy).chances(told(memory, context), arms, now)
+
     def inputs(
         self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int, context: Features | None = None
     ) -> "ChoiceInputs":

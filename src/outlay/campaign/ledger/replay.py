@@ -20,7 +20,7 @@ class Replay:
     """Walks along a ledger; `version` is that of the outlay that wrote the last event which tells.
 
     With `choosing`, the policy chooses again where the campaign has it; otherwise arms are taken as given. A propensity
-    is an estimate from a hundred choices more: it is not made again. Which arm a policy names may change from one
+    may be an estimate from a hundred choices more: it is not made again. Which arm a policy names may change from one
     version of outlay to the next, and `others` lists, by version, the events where it did; the rules of money never
     change for a ledger, whatever version it says has written it.
     """
