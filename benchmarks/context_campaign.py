@@ -63,7 +63,8 @@ def pace(requests: int) -> None:
                 row.append(f"{campaign.status().pulls / seconds:,.0f}")
                 campaign.disconnect()
         rows.append(row)
-    print(Table(("features", "in memory", "SQLite"), rows, f"requests a second, of {requests:,}, {ARMS} arms").markdown())
+    title = f"requests a second, of {requests:,}, {ARMS} arms"
+    print(Table(("features", "in memory", "SQLite"), rows, title).markdown())
 
 
 def verified(requests: int) -> None:

@@ -409,14 +409,35 @@ def test_what_does_not_go_together() -> None:
         Campaign(["a"], 5).ask(context={"x": 1})
     with pytest.raises(BadParameter, match="policy of Campaign must be one with features=2, as many as the context"):
         Campaign(["a"], 5, policies.LinearRation(3), context=2)
-    with pytest.raises(BadParameter, match="one that decides by a context: LinearRation does; got 'Ration'"):
-        Campaign(["a"], 5, policies.Ration(), context=2)
     with pytest.raises(BadParameter, match="arms of Campaign must be at most 156 with 64 features; got 157"):
         Campaign([str(arm) for arm in range(157)], 5, context=64)
     campaign = Campaign(["a", "b"], 5, "LinearRation", context=["x", "y"])
     assert campaign.policy == policies.LinearRation(features=2)
     with pytest.raises(CampaignConflict, match="learns by the context of each pull, which samples have not"):
         campaign.warm_start([("a", 1.0, 1.0)])
+
+
+@pytest.mark.parametrize("policy", ["Thrifty", "Ration", "BTS", "Frugal"])
+def test_a_policy_that_does_not_look_at_requests_chooses_as_without_a_context(policy: str, tmp_path: Path) -> None:
+    terms: dict[str, Any] = {"arms": ["small", "large"], "budget": 100, "policy": policy, "requests": 200}
+    store, rng = f"sqlite:///{tmp_path}/spend.db", random.Random(0)
+    blind = Campaign(**terms)
+    with Campaign(**terms, store=store, context=KINDS) as told:
+        assert told.warm_start([("small", 0.25, 0.5)]) == blind.warm_start([("small", 0.25, 0.5)]) == 1
+        for _ in range(60):
+            asked = request(rng)
+            pull, same = told.ask(context=asked), blind.ask()
+            assert pull is not None
+            assert same is not None
+            assert (pull.arm, pull.reserved, pull.propensity) == (same.arm, same.reserved, same.propensity)
+            cost, reward = outcome(pull.arm, asked, rng)
+            told.tell(pull, cost, reward)
+            blind.tell(same, cost, reward)
+        assert all(pull.context is not None for pull in told.pulls())
+        assert told.reasons(context=asked) == blind.reasons()
+        assert sum(each.pulls for each in told.segments("tenant")) == 60
+    assert verify(store).problems == ()
+    assert len(Campaign([str(arm) for arm in range(157)], 5, policy, context=64).arms) == 157
 
 
 def test_another_context_is_another_campaign(tmp_path: Path) -> None:

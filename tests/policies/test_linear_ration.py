@@ -69,7 +69,7 @@ def test_it_chooses_as_its_slow_twin(limits: dict[str, Any], coins: bool) -> Non
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_its_chances_are_those_of_its_choices(limits: dict[str, Any]) -> None:
-    """The share of 2,000 draws is within 5 standard errors: false alarms 6e-7 a look, and 0 where a chance is 0 or 1."""
+    """The share of 2,000 draws is within 5 standard errors: false alarms 6e-7 a look, 0 where it is sure."""
     policy, rng, mixed, spent = LinearRation(features=FEATURES, **limits), np.random.default_rng(5), 0, 0.0
     memory, arms = policy.memory(ARMS), np.arange(ARMS)
     for n in range(120):

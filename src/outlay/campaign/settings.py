@@ -35,7 +35,7 @@ from outlay.campaign.records import Entry
 from outlay.checks import real, whole, word
 from outlay.errors import BadParameter, CampaignConflict
 from outlay.parameters import equal
-from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, has, parameters_of
+from outlay.policies.protocol import Policy, as_data, check_memory, check_policy, has, memory_of, parameters_of
 from outlay.text import in_seconds, listed, one_of
 from outlay.usercode import instead_of_class
 
@@ -66,17 +66,13 @@ def agreed(
     """The command that opens the campaign, or BadParameter; where no policy was chosen, the default one runs it."""
     unit = Unit.named(settings.unit)
     kinds = agreed_kinds(settings.context)
-    if policy is None and kinds is not None:
-        policy = policies.LinearRation(features_of(kinds))
-    elif policy is None:
-        policy = policies.default() if requests is None else policies.Ration()
+    policy = default_policy(kinds, requests) if policy is None else policy
     named = arm_terms(unit, arms, costs or {})
     check_policy(OWNER, "policy", policy, len(named))
     terms = _terms(unit, policy, settings, kinds)
     check_room(OWNER, len(named), terms)
-    by_context = has(check_memory(OWNER, policy, len(named)), "arrive") and has(policy, "choose")
-    if kinds is not None and not by_context:
-        raise BadParameter(OWNER, "policy", "one that decides by a context: LinearRation does", type(policy).__name__)
+    if kinds is not None:
+        check_contexts(OWNER, policy, len(named))
     if costs and "costs" not in parameters_of(policy):
         kind = type(policy).__name__
         raise BadParameter(OWNER, "costs", f"None with {kind}, which takes no mean costs: Ration does", costs)
@@ -93,6 +89,36 @@ def like(model: State, name: str) -> c.Open:
     opening = c.Open(name, arms, model.budget, terms, model.requests)
     check_opening(c.Opened(*opening))
     return opening
+
+
+def default_policy(context: Kinds | None, requests: int | None) -> Policy:
+    """The policy of a campaign for which none was chosen."""
+    if context is not None:
+        return policies.LinearRation(features_of(context))
+    return policies.default() if requests is None else policies.Ration()
+
+
+def other_policy(given: PolicyGiven, context: Kinds | None, requests: int | None, arms: int) -> Policy:
+    """The policy that is to look at a campaign's requests beside the one in charge."""
+    policy = default_policy(context, requests) if given is None else chosen(given, context)
+    policy = check_policy("shadow", "policy", policy, arms)
+    check_contexts("shadow", policy, arms)
+    if not has(memory_of(policy, arms), "arrive"):
+        return policy
+    if context is None:
+        raise BadParameter(
+            "shadow", "policy", "one that needs no context: the campaign has none", type(policy).__name__
+        )
+    features = parameters_of(policy).get("features", count := features_of(context))
+    if features != count:
+        raise BadParameter("shadow", "policy", f"one with features={count}, as many as the context has", features)
+    return policy
+
+
+def check_contexts(owner: str, policy: Policy, arms: int) -> None:
+    """Refuse a policy whose memory hears of requests, and which does not choose."""
+    if has(check_memory(owner, policy, arms), "arrive") and not has(policy, "choose"):
+        raise BadParameter(owner, "policy", "one with choose, as its memory has arrive", type(policy).__name__)
 
 
 def _terms(unit: Unit, policy: Policy, settings: Settings, context: Kinds | None) -> Terms:

@@ -180,7 +180,7 @@ class CampaignMemory(Memory, Protocol):
         """A copy with one arm more. Without it no arm can be added."""
 
     def arrive(self, features: Vector, /) -> None:
-        """A request that has these features is to be served. Without it, a campaign can have no context."""
+        """A request that has these features is to be served. Without it, requests are all alike to the policy."""
 
     def observe_with(self, features: Vector, arm: int, cost: float, reward: float, /) -> None:
         """Take in one sample of an arm, for a request that has these features: needed with `arrive`."""

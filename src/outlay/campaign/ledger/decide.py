@@ -322,7 +322,7 @@ def _add_arm(state: State, command: e.AddArm, chooser: ArmChooser | None) -> Dec
 def _warm_start(state: State, command: e.WarmStart) -> Decided:
     if command.key in state.warmed:
         return [], 0
-    if state.terms.context is not None:
+    if state.terms.context is not None and (state.learner is None or state.learner.by_context):
         raise CampaignConflict(f"campaign {state.name!r} learns by the context of each pull, which samples have not")
     arms = {name: _arm_index(state, "warm_start", name) for name in set(command.arms)}
     for reward in command.rewards:

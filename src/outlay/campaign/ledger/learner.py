@@ -84,6 +84,7 @@ class Learner:
         if self._opening and not has(self.memory, "subset"):
             raise BadParameter("Campaign", "policy", "one whose memory has a method subset", policy)
         self._settles = has(policy, "settle")
+        self.by_context = has(self.memory, "arrive")  # else requests are all alike to it
         self._notices = has(self.memory, "forgotten")
         self.noticed: dict[int, int] = {}  # arms that the last event shows to have changed: samples forgotten in all
         self._revises, self._adds = has(self.memory, "revise"), has(self.memory, "add_expected")
@@ -101,14 +102,15 @@ class Learner:
 
     def arrive(self, features: Features) -> None:
         """A request was asked for that has these features."""
-        self.memory.arrive(np.array(features))
+        if self.by_context:
+            self.memory.arrive(np.array(features))
 
     def observe(
         self, arm: int, cost: float, reward: float, stream: "EventRandom", features: Vector | None = None
     ) -> None:
         """Learn one sample; `features` are those of its request, where the campaign is told of them."""
         before = self.memory.forgotten(arm) if self._notices else 0
-        if features is None:
+        if features is None or not self.by_context:
             self.memory = observed(self.memory, arm, cost, reward)
         else:
             self.memory.observe_with(features, arm, cost, reward)
@@ -453,7 +455,7 @@ def observed(memory: Memory, arm: int, cost: float, reward: float) -> Memory:
 def told(memory: Memory, context: Features | None) -> Any:
     """A copy that was told of a request, if there is one."""
     memory = copied(memory)
-    if context is not None:
+    if context is not None and has(memory, "arrive"):
         cast("CampaignMemory", memory).arrive(np.array(context))
     return memory
 

@@ -57,8 +57,10 @@ def check_arm(owner: str, arm: e.ArmTerms) -> None:
 
 def check_room(owner: str, arms: int, terms: e.Terms) -> None:
     """Refuse more arms than a campaign with a context can learn of: each has a matrix of its own."""
-    features = 0 if terms.context is None else features_of(terms.context)
-    if features and arms * (features + 16) ** 2 > MOST_LEARNED:
+    if terms.context is None or "features" not in terms.policy["parameters"]:
+        return
+    features = features_of(terms.context)
+    if arms * (features + 16) ** 2 > MOST_LEARNED:
         most = MOST_LEARNED // (features + 16) ** 2
         raise BadParameter(owner, "arms", f"at most {most} with {features} features", arms)
 
@@ -94,7 +96,8 @@ def check_terms(terms: e.Terms) -> None:
     _check_range(OWNER, "max_in_flight", t.max_in_flight, 1, 2**63 - 1)
     if t.context is not None:
         check_kinds(t.context)
-        if t.policy["parameters"].get("features") != (count := features_of(t.context)):
+        _check_policy(t.policy)
+        if t.policy["parameters"].get("features", count := features_of(t.context)) != count:
             allowed = f"one with features={count}, as many as the context has"
             raise BadParameter(OWNER, "policy", allowed, t.policy["name"])
     if t.window is not None:
