@@ -39,6 +39,7 @@ from outlay.campaign.reasons import MOST as MOST_REASONS
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import Entry, Pull, PullStatus, Receipt, Segment, Status
 from outlay.campaign.settings import LONGEST_WAIT, checked_reward, some_arms, triples
+from outlay.campaign.shadow import Shadow
 from outlay.campaign.spends import SpendingFunctions
 from outlay.checks import checked_path, real, writing
 from outlay.errors import BadFile, BadParameter, NoCampaign, NotNow, ServiceError, StoreError, Unreachable
@@ -428,6 +429,11 @@ class Client(_Base[ClientPull]):
     def segments(self, name: str) -> Steps[list[Segment]]:
         """Pulls, spend and reward by category; as `Campaign.segments`."""
         return convert((yield from self._get("segments", name=name))["items"], list[Segment])
+
+    @sync
+    def shadow(self, policy: Any = None) -> Steps[Shadow]:
+        """What another policy would have earned; as `Campaign.shadow`, with a name, or that and parameters."""
+        return convert((yield from self._post("shadow", policy=policy)), Shadow)
 
     @sync
     def set_budget(self, budget: Amount) -> Steps[None]:

@@ -381,6 +381,12 @@ def test_what_is_told_of_a_request(outlay: Run) -> None:
     line(outlay("ask", *said))
     assert line(outlay("pulls"))["context"] == [0.5, 0.0, 1.0, 3.0, 1.0, 2.0]
     assert [(each["category"], each["pulls"]) for each in lines(outlay("segments", "tenant"))] == [("u", 0), ("v", 1)]
+    line(outlay("tell", "2", "--cost", "0.5", "--reward", "1"))
+    found = line(outlay("shadow", "LinearRation", "--param", "alpha=0.5"))
+    assert (found["other"], found["requests"], found["same"], found["gain"]["value"]) == ("LinearRation", 1, 1, 0.0)
+    assert line(outlay("shadow"))["other"] == "LinearRation"
+    assert "needs a POLICY" in misused(outlay("shadow", "--param", "alpha=0.5"))
+    assert "features" in refused(outlay("shadow", "LinearRation", "--param", "features=2"), code=2)
     assert "tenant" in refused(outlay("ask", *said[:2]), code=2)
     assert "each name once" in misused(outlay("ask", *said, "--context", "depth=4"))
     assert "NAME=VALUE" in misused(outlay("ask", "--context", "depth"))

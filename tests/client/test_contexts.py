@@ -14,6 +14,7 @@ import pytest
 from outlay import Campaign, Client
 from outlay.campaign import verify
 from outlay.errors import ServiceError
+from outlay.policies import LinearRation
 from tests.campaign.test_contexts import KINDS, outcome, request
 from tests.service.conftest import running
 
@@ -42,6 +43,13 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
         assert [pull.context for pull in client.pulls()] == [pull.context for pull in here.pulls()]
         assert client.reasons(context=asked) == here.reasons(context=asked)
         assert client.segments("tenant") == here.segments("tenant")
+        assert client.shadow("Ration") == here.shadow("Ration")
+        assert client.shadow({"name": "LinearRation", "parameters": {"alpha": 0.5}}) == here.shadow(
+            LinearRation(8, alpha=0.5)
+        )
+        assert client.shadow().words == here.shadow().words
+        with pytest.raises(ServiceError, match="policy of Campaign must be one of"):
+            client.shadow("Thrift")
         assert len(client.ask_many(2, context=asked)) == 2
         with pytest.raises(ServiceError, match=r"context\['tenant'\] of ask must be one of a, b; got 'c'"):
             client.ask(context=asked | {"tenant": "c"})

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from outlay.campaign.pull import OpenPull
     from outlay.campaign.reasons import ArmReason, Reasons
     from outlay.campaign.records import ArmStatus, Entry, Pull, PullStatus, Receipt, Status, WindowStatus
+    from outlay.campaign.shadow import Gain, Shadow
     from outlay.campaign.verification import Verdict, verify
 
 __all__ = [
-    "ArmReason", "ArmStatus", "Campaign", "Entry", "OpenPull", "Pull", "PullStatus", "Reasons", "Receipt", "Status",
-    "Verdict", "WindowStatus", "backup", "campaigns", "export_ledger", "import_ledger", "verify",
+    "ArmReason", "ArmStatus", "Campaign", "Entry", "Gain", "OpenPull", "Pull", "PullStatus", "Reasons", "Receipt",
+    "Shadow", "Status", "Verdict", "WindowStatus", "backup", "campaigns", "export_ledger", "import_ledger", "verify",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -25,6 +26,7 @@ __getattr__, __dir__ = lazily(
         "outlay.campaign.records": "Entry PullStatus ArmStatus Pull Receipt Status WindowStatus",
         "outlay.campaign.ledger_file": "backup campaigns export_ledger import_ledger",
         "outlay.campaign.reasons": "ArmReason Reasons",
+        "outlay.campaign.shadow": "Gain Shadow",
         "outlay.campaign.verification": "Verdict verify",
     },
 )

@@ -42,6 +42,7 @@ from outlay.campaign.records import (
     pull_status,
     segments_of,
 )
+from outlay.campaign.shadow import Shadow, shadow_of
 from outlay.campaign.spends import SpendingFunctions
 from outlay.campaign.stores.base import Store
 from outlay.campaign.stores.memory import MemoryLedger
@@ -523,6 +524,29 @@ class Campaign(SpendingFunctions):
         """
         return segments_of(self._ledger.find(PullFilter()), self._ledger.state(), name)
 
+    def shadow(self, policy: settings.PolicyGiven = None) -> Shadow:
+        """What another policy would have earned with the requests so far; reads the ledger, and changes nothing.
+
+        It learns from what was pulled, and spends from a budget of its own. `words` say what the estimate rests on.
+
+        Args:
+            policy: as a campaign takes it; the default for such a campaign, if None.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a", "b"], 100, "Frugal", context={"tenant": ["x", "y"]})
+        >>> for n in range(80):
+        ...     tenant = "xy"[n % 2]
+        ...     pull = campaign.ask(context={"tenant": tenant})
+        ...     receipt = campaign.tell(pull, cost=1.0, reward=float((pull.arm == "a") == (tenant == "x")))
+        >>> found = campaign.shadow("LinearRation")
+        >>> found.requests, found.basis, found.gain.low > 0
+        (80, 'model', True)
+        """
+        state = self._ledger.state()
+        terms = state.terms
+        other = settings.other_policy(policy, terms.context, state.requests, len(state.arms))
+        return shadow_of(self._ledger.records(), self._policy, other)
+
     def on(self, kind: str, hook: waiting.Hook) -> Callable[[], None]:
         """Have `hook(entry)` called with every event of this kind from now on; return what ends that.
 
@@ -558,6 +582,10 @@ class Campaign(SpendingFunctions):
     async def asegments(self, name: str) -> Listed[Segment]:
         """`segments` for asyncio."""
         return await asyncio.to_thread(self.segments, name)
+
+    async def ashadow(self, policy: settings.PolicyGiven = None) -> Shadow:
+        """`shadow` for asyncio."""
+        return await asyncio.to_thread(self.shadow, policy)
 
     async def ahistory(self, after: int = 0) -> Listed[Entry]:
         """`history` for asyncio. All of it, in a list."""

@@ -54,7 +54,7 @@ for verb in (compare, bounds, report, advise, campaign, policies, problems, serv
     commands.add_command(verb)
 for verb in (
     *(verbs.new, verbs.ask, verbs.tell, verbs.reward, view.status, view.watch, view.pulls),
-    *(view.segments, view.history, view.list_),
+    *(view.segments, view.shadow, view.history, view.list_),
     *(verbs.cancel, verbs.charge, verbs.extend, verbs.amend, verbs.budget, verbs.requests, verbs.expect, verbs.arm),
     *(verbs.warm, verbs.pause, verbs.resume, verbs.close, verbs.archive, verbs.restore),
     *(view.verify, view.export, view.import_, view.backup),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from outlay.cli.campaign_verbs import key_and_value
+from outlay.cli.compare import complete_policies
 from outlay.cli.options import by_name, console, example, in_store, on_campaign, plain, show
 from outlay.text import harmless
 
@@ -138,6 +140,38 @@ def segments(campaign: "Campaign", by: str) -> None:
     """Print pulls, spend and reward for each category that the context has under the name BY, one per line."""
     for segment in campaign.segments(by):
         show(segment)
+
+
+@click.command(
+    epilog=example(
+        "outlay campaign shadow LinearRation", "outlay campaign shadow LinearRation --param alpha=0.5 | jq .gain"
+    )
+)
+@on_campaign
+@click.argument("policy", required=False, shell_complete=complete_policies)
+@click.option(
+    "--param",
+    "parameters",
+    type=key_and_value,
+    multiple=True,
+    metavar="KEY=JSON",
+    help="A parameter of it; repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON also on a terminal.")
+def shadow(campaign: "Campaign", policy: str | None, parameters: tuple[tuple[str, Any], ...], as_json: bool) -> None:
+    """Say what another POLICY would have earned with the requests so far; without, the default for such a campaign.
+
+    On a terminal that is a few sentences, anywhere else one line of JSON: {"policy", "other", "requests", "same",
+    "by_chance", "by_model", "unserved", "basis", "reward", "cost", "other_reward", "other_cost", "gain", "unknown",
+    "words"}. It takes about as long as `verify`.
+    """
+    if policy is None and parameters:
+        raise click.UsageError("--param needs a POLICY")
+    found = campaign.shadow(None if policy is None else {"name": policy, "parameters": dict(parameters)})
+    if as_json or not sys.stdout.isatty():
+        show(found)
+    else:
+        click.echo(found.words)
 
 
 @click.command("list", epilog=example("outlay campaign list --store sqlite:///spend.db"))

@@ -16,10 +16,11 @@ from tempfile import TemporaryFile
 from typing import Annotated, Any, BinaryIO, Literal
 
 from msgspec import Meta
+from msgspec.structs import asdict
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from outlay.campaign import Campaign, PullStatus, export_ledger
+from outlay.campaign import Campaign, PullStatus, Shadow, export_ledger
 from outlay.campaign.records import Entry
 from outlay.errors import needed
 from outlay.service import schemas as s
@@ -38,6 +39,7 @@ RETRY = b"retry: 2000\n\n"  # milliseconds until a browser connects again
 ALIVE = b": alive\n\n"
 EVENTS, PULLS = 500, 5000  # read at a time
 PIECE = 1 << 16  # bytes
+MOST_REQUESTS = 50_000  # that another policy looks at
 MOST_FILES = 2  # written at a time: each occupies a thread
 STATIC = Path(__file__).parent / "dashboard" / "static"
 MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -148,6 +150,26 @@ async def what_if(
     """
     watched = request.campaigns.watched(request.campaign)
     return await request.unless_gone(rehearsed(watched, policy, budget, requests))
+
+
+@table.route("POST", CAMPAIGN + "/shadow", "read")
+async def shadow(request: ApiRequest, policy: s.Name | s.PolicyGiven | None = None) -> Shadow:
+    """What another policy would have earned with the requests so far; null is the default for such a campaign.
+
+    The whole ledger is read for it: `busy` while two others, or files, are being made.
+    """
+    campaign, campaigns = request.campaign, request.campaigns
+    state = await campaign.astatus()
+    if state.used > MOST_REQUESTS:
+        said = f"at most {MOST_REQUESTS:,} requests are looked at here: run `outlay campaign shadow` on the store"
+        raise Refused("bad_request", said)
+    if campaigns.files >= MOST_FILES:
+        raise Refused("busy", "other files are being made", 5.0)
+    campaigns.files += 1
+    try:
+        return await campaign.ashadow(asdict(policy) if isinstance(policy, s.PolicyGiven) else policy)
+    finally:
+        campaigns.files -= 1
 
 
 @table.route("GET", "/v1/policies", "read")
