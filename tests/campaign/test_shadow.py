@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from outlay import Campaign, policies
+from outlay.advice import advise
 from outlay.campaign import Shadow, verify
 from outlay.errors import BadParameter
 from outlay.formulas.argmax import Counts, Now
+from outlay.service.streams import write_csv
 from tests.campaign.test_contexts import KINDS, outcome, request, tangle
 
 WORTH = {"small": 0.3, "large": 0.6}
@@ -222,3 +224,25 @@ def test_one_that_hears_of_requests_beside_one_that_does_not() -> None:
     assert found.same + found.by_chance >= 195  # rounding of what it has spent may move it
     assert found.gain is not None
     assert abs(found.gain.value) < 0.1
+
+
+def test_a_campaign_s_log_says_whether_contexts_would_pay(tmp_path: Path) -> None:
+    """Named columns and chances, without anything to be done by hand; what pulls under way have is left out."""
+    rng = random.Random(0)
+    campaign = Campaign(["small", "large"], 10_000, SureCoin(0.5), context={"tenant": ["a", "b"], "arm": "number"})
+    for n in range(600):
+        tenant = rng.choice("ab")
+        pull = campaign.ask(context={"tenant": tenant, "arm": n % 7})
+        assert pull is not None
+        good = 0.9 if (pull.arm, tenant) == ("large", "a") else 0.4
+        if n % 100 != 50:
+            campaign.tell(pull, PRICE[pull.arm], rng.random() < good)
+    path = tmp_path / "pulls.csv"
+    with path.open("wb") as file:
+        write_csv(campaign, file)
+    columns = "context.tenant", "context.arm"
+    found = advise(path, budget=300, requests=500, context=columns, chance="propensity", rehearse=False).contexts
+    assert found is not None
+    assert (found.basis, found.requests) == ("chances in the log", 594)
+    assert found.gain is not None
+    assert found.gain.low > 0.0

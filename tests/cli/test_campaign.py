@@ -382,6 +382,9 @@ def test_what_is_told_of_a_request(outlay: Run) -> None:
     assert line(outlay("pulls"))["context"] == [0.5, 0.0, 1.0, 3.0, 1.0, 2.0]
     assert [(each["category"], each["pulls"]) for each in lines(outlay("segments", "tenant"))] == [("u", 0), ("v", 1)]
     line(outlay("tell", "2", "--cost", "0.5", "--reward", "1"))
+    row = next(csv.DictReader(outlay("pulls", "--csv").stdout.splitlines()))
+    assert (row["arm"], row["cost"], row["context.tenant"], row["context.place.2"]) == ("a", "0.5", "v", "2.0")
+    assert "--csv prints all" in misused(outlay("pulls", "--csv", "--limit", "1"))
     found = line(outlay("shadow", "LinearRation", "--param", "alpha=0.5"))
     assert (found["other"], found["requests"], found["same"], found["gain"]["value"]) == ("LinearRation", 1, 1, 0.0)
     assert line(outlay("shadow"))["other"] == "LinearRation"

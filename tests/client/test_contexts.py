@@ -56,7 +56,12 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
         with pytest.raises(ServiceError, match="context of ask must be a mapping with length, tenant, words and place"):
             client.ask()
     table = pq.read_table(io.BytesIO(httpx2.get(f"{address}/v1/campaigns/requests/export?format=parquet").content))
-    assert [tuple(each) for each in table["context"].to_pylist()[:50]] == [pull.context for pull in here.pulls()]
+    features = [pull.context for pull in here.pulls()]
+    assert table["context.length"].to_pylist()[:50] == [each[0] for each in features if each]
+    assert table["context.tenant"].to_pylist()[:50] == ["ab"[int(each[2])] for each in features if each]
+    assert table["context.words.3"].to_pylist()[:50] == [each[5] for each in features if each]
+    assert table["context.place.2"].to_pylist()[:50] == [1.0] * 50
+    assert table["propensity"].to_pylist()[:50] == [pull.propensity or 1.0 for pull in here.pulls()]
     verdict = verify(store, "requests")
     assert verdict.ok, verdict.problems
 

@@ -294,7 +294,11 @@ def _check_weights(held: Held, arms: Sequence[str], where: str, told: bool) -> N
     off = np.abs(means - 1.0)
     if (bad := (off > 0.2) & (off > 5.0 * errors)).any():
         arm = int(bad.argmax())
-        why = "the chances are not those" if told else "its use follows from the contexts, nearly without chance"
+        why = (
+            "the chances are not those (without them, they are estimated)"
+            if told
+            else "its use follows from the contexts, nearly without chance"
+        )
         said = f"rows of {arms[arm]}, counted 1 ÷ chance times, stand for {means[arm]:.0%} of the requests"
         raise BadFile(f"{where} cannot tell whether contexts pay: {said}, not for all: {why}")
 

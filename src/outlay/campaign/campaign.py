@@ -39,6 +39,8 @@ from outlay.campaign.records import (
     Segment,
     Status,
     entries,
+    log_columns,
+    log_row,
     pull_status,
     segments_of,
 )
@@ -511,6 +513,23 @@ class Campaign(SpendingFunctions):
             return (pull_status(each, state.unit, names) for each in found)
 
         return Rows(PullStatus, read)
+
+    def log(self) -> tuple[dict[str, type], Iterator[list[Any]]]:
+        """The pulls as a log that `advise` reads: columns, by what is in them, and rows.
+
+        As `pulls`, without tags and metadata: "context.NAME" has each number and each category of the context,
+        "context.NAME.1" and so on the features of words and vectors. Where nothing was left to chance, propensity is 1.
+
+        >>> from outlay import Campaign
+        >>> campaign = Campaign(["a"], 5, context={"tenant": ["x", "y"]})
+        >>> pull = campaign.ask(context={"tenant": "y"})
+        >>> columns, rows = campaign.log()
+        >>> row = dict(zip(columns, next(rows)))
+        >>> row["arm"], row["propensity"], row["context.tenant"]
+        ('a', 1.0, 'y')
+        """
+        terms = self._ledger.state().terms
+        return log_columns(terms), (log_row(pull, terms) for pull in self.pulls())
 
     def segments(self, name: str) -> Listed[Segment]:
         """Pulls, spend and reward by the categories that the context has under this name; reads all pulls.

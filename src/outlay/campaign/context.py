@@ -122,6 +122,43 @@ def categories(kinds: Kinds | None, features: Features) -> dict[str, str]:
     return found
 
 
+def columns(kinds: Kinds | None) -> dict[str, type]:
+    """The columns of a table that has a column for each number and each category, and what is in them.
+
+    >>> list(columns({"length": "number", "tenant": ("a", "b"), "place": 2}))
+    ['context.length', 'context.tenant', 'context.place.1', 'context.place.2']
+    """
+    if not isinstance(kinds, dict):
+        return {f"context.{place}": float for place in range(1, (kinds or 0) + 1)}
+    found: dict[str, type] = {}
+    for name, kind in kinds.items():
+        if isinstance(kind, tuple):
+            found[f"context.{name}"] = str
+        elif isinstance(kind, str) and kind.startswith("number"):
+            found[f"context.{name}"] = float
+        else:
+            found |= {f"context.{name}.{place}": float for place in range(1, _width(name, kind) + 1)}
+    return found
+
+
+def cells(kinds: Kinds | None, features: Features | None) -> list[float | str | None]:
+    """The features of a request in these columns.
+
+    >>> cells({"length": "number", "tenant": ("a", "b"), "place": 2}, (0.5, 0.0, 1.0, 3.0, 4.0))
+    [0.5, 'b', 3.0, 4.0]
+    """
+    if features is None:
+        return [None] * len(columns(kinds))
+    if not isinstance(kinds, dict):
+        return [*features]
+    words, found, place = categories(kinds, features), list[float | str | None](), 0
+    for name, kind in kinds.items():
+        width = _width(name, kind)
+        found += [words[name]] if name in words else features[place : place + width]
+        place += width
+    return found
+
+
 def _kind(name: object, given: Any) -> Kind:
     """A kind as the terms hold it; `_width` has yet to see that it is one."""
     if isinstance(given, str):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from outlay.campaign.context import categories
-from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Window, plain_key, spellings
+from outlay.campaign.context import categories, cells, columns
+from outlay.campaign.ledger.events import SEPARATOR, Added, Asked, Mode, Record, Terms, Window, plain_key, spellings
 from outlay.campaign.ledger.money import Unit
 from outlay.campaign.ledger.state import Arm, Ending, PullPhase, PullState, State
 from outlay.campaign.reasons import Explanation, Outlook, outlook_of
@@ -464,6 +464,28 @@ def pull_status(found: Found, unit: Unit, names: list[str]) -> PullStatus:
         overdue=pull.overdue,
         context=event.context,
     )
+
+
+_NOT_LOGGED = ("tags", "metadata", "context")
+_LOGGED = {
+    "id": int, "asked": datetime, "expires": datetime, "reward_due": datetime, "reserved": float, "cost": float,
+    "reward": float, "propensity": float, "late": bool, "overrun": bool, "amended": bool, "fallback": bool,
+    "overdue": bool,
+}  # fmt: skip
+
+
+def log_columns(terms: Terms) -> dict[str, type]:
+    """The columns of a campaign's log, and what is in them."""
+    fields = [name for name in PullStatus.__struct_fields__ if name not in _NOT_LOGGED]
+    return {name: _LOGGED.get(name, str) for name in fields} | columns(terms.context)
+
+
+def log_row(pull: PullStatus, terms: Terms) -> list[Any]:
+    """A pull in these columns."""
+    if pull.propensity is None and terms.propensity_draws:
+        pull = msgspec.structs.replace(pull, propensity=1.0)
+    fields = [getattr(pull, name) for name in PullStatus.__struct_fields__ if name not in _NOT_LOGGED]
+    return [*fields, *cells(terms.context, pull.context)]
 
 
 def segments_of(found: Iterable[Found], state: State, name: str) -> "Listed[Segment]":

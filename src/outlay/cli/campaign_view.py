@@ -127,8 +127,17 @@ def history(campaign: "Campaign", after: int, kind: str) -> None:
 @click.option("--key", help="Only those that were asked for with this key.")
 @click.option("--after", type=int, default=0, help="Only those after the pull of this number.")
 @click.option("--limit", type=int, help="At most so many.")
-def pulls(campaign: "Campaign", **wanted: Any) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="Print all of them as a log that `outlay advise` reads.")
+def pulls(campaign: "Campaign", as_csv: bool, **wanted: Any) -> None:
     """Print the pulls in order, one per line: how each stands, what it counts for, its key, tags and metadata."""
+    if as_csv:
+        if any(value not in (None, 0) for value in wanted.values()):
+            raise click.UsageError("--csv prints all pulls")
+        columns, rows = campaign.log()
+        table = csv.writer(sys.stdout, lineterminator="\n")
+        table.writerow(map(harmless, columns))
+        table.writerows(map(harmless, row) for row in rows)
+        return
     for pull in campaign.pulls(**wanted):
         show(pull)
 

@@ -20,7 +20,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from outlay.campaign import Campaign, PullStatus, Shadow, export_ledger
+from outlay.campaign import Campaign, Shadow, export_ledger
 from outlay.campaign.records import Entry
 from outlay.errors import needed
 from outlay.service import schemas as s
@@ -217,12 +217,11 @@ class _Download(StreamingResponse):
 
 
 def write_csv(campaign: Campaign, file: BinaryIO) -> None:
-    """All pulls as CSV, without tags, metadata and contexts."""
-    rows = csv.writer(codecs.getwriter("utf-8")(file))
-    fields = [name for name in PullStatus.__struct_fields__ if name not in ("tags", "metadata", "context")]
-    rows.writerow(fields)
-    for pull in campaign.pulls():
-        rows.writerow([harmless(getattr(pull, name)) for name in fields])
+    """All pulls as CSV, without tags and metadata."""
+    table, (columns, rows) = csv.writer(codecs.getwriter("utf-8")(file)), campaign.log()
+    table.writerow(map(harmless, columns))
+    for row in rows:
+        table.writerow(map(harmless, row))
 
 
 def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
@@ -230,20 +229,18 @@ def write_parquet(campaign: Campaign, file: BinaryIO) -> None:
     with needed("export"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    text, number, yes, time = pa.string(), pa.float64(), pa.bool_(), pa.timestamp("us", "UTC")
-    kinds = {
-        "id": pa.int64(), "arm": text, "status": text, "asked": time, "expires": time, "reserved": number,
-        "cost": number, "reward": number, "late": yes, "overrun": yes, "amended": yes, "propensity": number,
-        "key": text, "tags": pa.list_(text), "metadata": text, "fallback": yes, "reward_due": time, "overdue": yes,
-        "context": pa.list_(number),
-    }  # fmt: skip
-    schema = pa.schema(list(kinds.items()))
-    pulls = iter(campaign.pulls())
+    columns, rows = campaign.log()
+    kinds: dict[type, Any] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+    fields = [(name, kinds.get(kind, pa.timestamp("us", "UTC"))) for name, kind in columns.items()]
+    schema = pa.schema([*fields, ("tags", pa.list_(pa.string())), ("metadata", pa.string())])
+    both = (
+        [*row, pull.tags, s.encode(pull.metadata).decode()] for row, pull in zip(rows, campaign.pulls(), strict=False)
+    )
     with pq.ParquetWriter(file, schema) as writer:
-        while some := list(islice(pulls, PULLS)):
-            columns = {name: [getattr(pull, name) for pull in some] for name in kinds}
-            columns["metadata"] = [s.encode(each).decode() for each in columns["metadata"]]
-            writer.write_table(pa.table(columns, schema))
+        while some := list(islice(both, PULLS)):
+            found = zip(*some, strict=True)
+            arrays = [pa.array(cells, field.type) for cells, field in zip(found, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
 async def _events(campaign: Campaign, after: int, most: int) -> list[Entry]:

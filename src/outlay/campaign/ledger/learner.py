@@ -231,7 +231,8 @@ class Learner:
         self, open_arms: Sequence[int], under_way: UnderWay, spent: float, used: int, context: Features | None
     ) -> Vector | None:
         """The chance with which it names each of the open arms; None for a policy that does not say."""
-        if self._kind != "choose" or not has(self.policy, "chances"):
+        some = len(open_arms) < len(self.pulls) and not has(self.policy, "choose_among")  # then others may stand in
+        if some or not has(self.policy, "chances"):
             return None
         memory, pulls = self._with(under_way)
         now = self._now(int(pulls.sum()), under_way, spent, used)
