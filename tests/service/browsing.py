@@ -116,6 +116,23 @@ def fill(store: str) -> None:
             campaign.ask_many(12, key="nightly")
 
 
+KIND = ["chat", HOSTILE, "proof"]
+CONTEXT: dict[str, Any] = {"kind": KIND, "tenant": ["a", "b"], "length": "number:500", "words": "hashed:4"}
+
+
+def fill_by_kind(store: str) -> None:
+    """A campaign that is told of each request."""
+    chance, worth = random.Random(2), {"small": (0.6, 0.3, 0.05), "large": (0.6, 0.6, 0.9)}
+    terms: dict[str, Any] = {"arms": {"small": 0.1, "large": 1.0}, "budget": 100, "requests": 300, "context": CONTEXT}
+    with over_hours(400), Campaign(**terms, store=store, name="by kind") as campaign:
+        for _ in range(150):
+            kind = chance.choice(KIND)
+            told = {"kind": kind, "tenant": chance.choice("ab"), "length": chance.expovariate(1 / 400), "words": ["x"]}
+            pull = campaign.ask(context=told)
+            assert pull is not None
+            campaign.tell(pull, pull.reserved, chance.random() < worth[pull.arm][KIND.index(kind)])
+
+
 @contextmanager
 def busy(store: str, name: str) -> Iterator[None]:
     """A campaign that somebody pulls, until the end."""

@@ -6,7 +6,7 @@ import pytest
 
 from outlay import Campaign
 from outlay.service.auth import KeyStore
-from tests.service.browsing import Visit, browser, busy, fill, visiting
+from tests.service.browsing import Visit, browser, busy, fill, fill_by_kind, visiting
 from tests.service.conftest import POLICY, running
 
 pytestmark = pytest.mark.soak
@@ -122,6 +122,43 @@ def test_the_keyboard_is_enough_and_keeps_its_place_while_the_page_moves(browser
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.locator("h1 + .badge", has_text="paused").wait_for()
+
+
+def test_requests_that_differ(browser: Any, store: str) -> None:
+    """What each kind came to, why an arm is named for one, and what another policy would have earned."""
+    fill_by_kind(store)
+    with running(store) as address, visiting(browser) as visit, Campaign.open(store, "by kind") as campaign:
+        page = visit.page
+        page.goto(f"{address}/#/c/by%20kind")
+        page.get_by_role("heading", name="By kind of request").wait_for()
+        rows = page.locator("#table-segments-0 tbody tr").all()
+        for row, segment in zip(rows, campaign.segments("kind"), strict=True):
+            cells = row.locator("td").all_inner_texts()
+            assert cells[:2] == [segment.category, str(segment.pulls)]
+            assert float(cells[2]) == pytest.approx(segment.spent, rel=1e-3)
+        asked = {"kind": "proof", "tenant": "b", "length": 900, "words": ["sort"]}
+        page.locator("#why-for").get_by_label("kind").select_option("proof")
+        page.locator("#why-for").get_by_label("tenant").select_option("b")
+        page.locator("#why-for").get_by_label("words").fill("sort")
+        page.get_by_label("length").fill("long")
+        page.get_by_role("button", name="Why?").click()
+        page.get_by_text("“long” is no number.").wait_for()
+        page.get_by_label("length").fill("900")
+        page.get_by_role("button", name="Why?").click()
+        page.locator("#why-for").get_by_text("For this request it may bring").first.wait_for()
+        reasons = campaign.reasons(context=asked)
+        page.locator("#why-for").get_by_text(reasons.words).wait_for()
+        for arm in reasons.arms:
+            page.locator("#why-for").get_by_text(arm.words).wait_for()
+        assert campaign.status().pulls == 150
+        page.locator("#another select").select_option("Ration")
+        page.get_by_role("button", name="Look back").click()
+        page.get_by_text(campaign.shadow("Ration").words).wait_for(timeout=60_000)
+        visit.check_accessible()
+        visit.shot("by-kind", full_page=True)
+        page.locator("#another select").select_option("Frugal")
+        page.get_by_role("button", name="Look back").click()
+        page.get_by_text("Frugal names the arm that was pulled for").wait_for(timeout=60_000)
 
 
 def test_what_if_another_policy_had_chosen(browser: Any, store: str) -> None:

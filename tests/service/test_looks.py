@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from outlay.service.auth import KeyStore
-from tests.service.browsing import HOSTILE, LOOKS, Visit, browser, fill, visiting
+from tests.service.browsing import HOSTILE, LOOKS, Visit, browser, fill, fill_by_kind, visiting
 from tests.service.conftest import running
 
 pytestmark = pytest.mark.soak
@@ -33,6 +33,19 @@ def test_every_page_is_accessible_breaks_no_policy_and_fits(browser: Any, store:
         page.get_by_label("Find an arm").fill("onerror")
         page.get_by_role("cell", name=HOSTILE).first.wait_for()
         page.wait_for_function("() => document.querySelectorAll('table.arms tbody tr').length === 1")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_requests_that_differ_fit(browser: Any, store: str, look: str) -> None:
+    fill_by_kind(store)
+    with running(store) as address, visiting(browser, look) as visit:
+        visit.page.goto(f"{address}/#/c/by%20kind")
+        visit.page.locator("#why-for").get_by_label("length").fill("500")
+        visit.page.get_by_role("button", name="Why?").click()
+        visit.page.locator("#why-for").get_by_text("For this request it may bring").first.wait_for()
+        visit.page.get_by_role("cell", name=HOSTILE).first.wait_for()
+        visit.check_accessible()
+        visit.shot("kinds", full_page=True)
 
 
 def test_an_empty_service_says_how_to_begin(browser: Any, tmp_path: Any) -> None:

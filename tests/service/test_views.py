@@ -4,6 +4,7 @@ import asyncio
 import math
 import random
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from outlay.service import views as watching
 from outlay.service.schemas import DashboardView, Forecast, encode
 from outlay.service.views import MOST_ARMS, WatchedCampaign, forecast, learning, view_of
 from tests.campaign.busy import asked
+from tests.campaign.test_contexts import KINDS, tangle
 from tests.service.conftest import POLICY
 
 WORTH = {"good": 0.8, "fair": 0.5, "poor": 0.2}
@@ -52,6 +54,34 @@ def test_a_view_has_the_numbers_of_the_campaign() -> None:
     assert view.read == view.judged == view.campaign.events
     assert view.burn[-1].left == pytest.approx(status.budget - status.spent)
     assert view.burn[-1].used == status.used
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"expiry": "release", "reward_within": 0.001, "missing_reward": 0.25},
+        {"expiry": "charge", "fallback": "small", "mode": "hard", "reservation": 1.0, "budget": 60},
+        {"window": "day", "policy": "Ration"},
+    ],
+    ids=repr,
+)
+def test_segments_are_those_of_the_campaign(more: dict[str, Any]) -> None:
+    """Read event by event, they come to what the pulls come to, whatever happened to these."""
+    terms: dict[str, Any] = {"arms": ["small", "large"], "budget": 900, "requests": 3000, "first_pulls": None}
+    campaign = Campaign(**terms | more, context=KINDS)
+    watched = WatchedCampaign(campaign)
+    for turn in range(3):
+        tangle(campaign, turn, 60)
+        watched._seen_at = -math.inf
+        view = shown(watched)
+        assert [each.kind for each in view.context] == ["number", "categories", "words", "vector"]
+        (found,) = view.segments
+        assert found.name == "tenant"
+        for ours, theirs in zip(found.items, campaign.segments("tenant"), strict=True):
+            assert (ours.category, ours.pulls) == (theirs.category, theirs.pulls)
+            assert (ours.spent, ours.reward) == pytest.approx((theirs.spent, theirs.reward))
+            assert ours.arms == {arm: pulls for arm, pulls in theirs.arms.items() if pulls}
+    assert shown(WatchedCampaign(pulled(pulls=3))).segments == []
 
 
 def test_intervals_close_in_around_the_rate_of_now() -> None:

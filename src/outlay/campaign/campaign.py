@@ -558,7 +558,7 @@ class Campaign(SpendingFunctions):
         ...     pull = campaign.ask(context={"tenant": tenant})
         ...     receipt = campaign.tell(pull, cost=1.0, reward=float((pull.arm == "a") == (tenant == "x")))
         >>> found = campaign.shadow("LinearRation")
-        >>> found.requests, found.basis, found.gain.low > 0
+        >>> found.requests, found.basis, found.other_reward > found.reward
         (80, 'model', True)
         """
         state = self._ledger.state()

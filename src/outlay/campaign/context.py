@@ -113,12 +113,21 @@ def categories(kinds: Kinds | None, features: Features) -> dict[str, str]:
     >>> categories({"length": "number", "tenant": ("a", "b")}, (0.5, 0.0, 1.0))
     {'tenant': 'b'}
     """
-    found, place = {}, 0
+    named = named_categories(kinds)
+    return {name: words[features.index(1.0, place, place + len(words)) - place] for name, words, place in named}
+
+
+def named_categories(kinds: Kinds | None) -> list[tuple[str, tuple[str, ...], int]]:
+    """The names that have categories, with these, and the place of the first one's feature.
+
+    >>> named_categories({"length": "number", "tenant": ("a", "b")})
+    [('tenant', ('a', 'b'), 1)]
+    """
+    found, place = [], 0
     for name, kind in kinds.items() if isinstance(kinds, dict) else ():
-        width = _width(name, kind)
         if isinstance(kind, tuple):
-            found[name] = kind[features.index(1.0, place, place + width) - place]
-        place += width
+            found.append((name, kind, place))
+        place += _width(name, kind)
     return found
 
 

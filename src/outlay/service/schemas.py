@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from outlay.campaign.ledger.events import DEFAULT, Expiry, Mode, Window
+from outlay.campaign.ledger.events import DEFAULT, Expiry, Kinds, Mode, Window
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import (
     ArmExact,
@@ -350,11 +350,49 @@ class Learning(Struct):
     bound: float | None
 
 
+class SegmentsView(Struct):
+    """What the pulls for requests of each category came to; of arms, those with most pulls."""
+
+    name: str
+    items: list[Segment]
+
+
+class ContextName(Struct):
+    """What is told of a request under one name; of a vector without names, the name is empty.
+
+    `kind` is "number", "words" or "vector", or "categories", which are then listed.
+    """
+
+    name: str
+    kind: Literal["number", "words", "vector", "categories"]
+    categories: tuple[str, ...] = ()
+
+
+def context_names(kinds: Kinds | None) -> list[ContextName]:
+    """What is told of a request, as a form asks for it.
+
+    >>> [each.kind for each in context_names({"length": "number:500", "tenant": ("a", "b"), "url": "hashed:8"})]
+    ['number', 'categories', 'words']
+    """
+    if not isinstance(kinds, dict):
+        return [] if kinds is None else [ContextName("", "vector")]
+    found = []
+    for name, kind in kinds.items():
+        if isinstance(kind, tuple):
+            found.append(ContextName(name, "categories", kind))
+        elif isinstance(kind, int):
+            found.append(ContextName(name, "vector"))
+        else:
+            found.append(ContextName(name, "number" if kind.startswith("number") else "words"))
+    return found
+
+
 class DashboardView(Struct):
     """A campaign at one time. `read` counts the events that are in its charts: at first not all.
 
     `forecast`, `next` and `learning` take longer to compute: they are as of `judged` events, up to a second ago, or ten
-    where nothing happens. Where `forecast` is null, `no_forecast` says why.
+    where nothing happens. Where `forecast` is null, `no_forecast` says why. `segments` has a list for each name of the
+    context that has categories.
     """
 
     campaign: CampaignAnswer
@@ -368,6 +406,8 @@ class DashboardView(Struct):
     past: list[RatePast]
     next: Reasons | None
     learning: Learning | None
+    context: list[ContextName]
+    segments: list[SegmentsView]
     under_way: list[PullStatus]
     events: list[Entry]
     counts: dict[str, int]

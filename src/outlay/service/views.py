@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from outlay.arms import Gaussian
 from outlay.beliefs import Belief, Moments
 from outlay.campaign import ArmReason, Campaign, Reasons
+from outlay.campaign.context import named_categories
 from outlay.campaign.monitor import Balance, CampaignMonitor, CampaignView, rate_interval
-from outlay.campaign.records import ArmStatus, Entry, Status
+from outlay.campaign.records import ArmStatus, Entry, Segment, Status
 from outlay.checks import Vector
 from outlay.errors import OutlayError
 from outlay.service import schemas as s
@@ -30,6 +31,8 @@ MOST_POINTS = 240  # of the money left
 MOST_ARMS = 60  # listed
 MOST_PAST = 5  # arms whose rates are charted
 MOST_EVENTS, MOST_REASONS = 10, 5
+MOST_SHARED = 5  # arms of a segment
+NONE = 255  # a context has fewer categories
 UNUSUAL = ("late", "overrun", "rounded")  # flags of a tell
 ENDINGS = ("expired", "cancelled", "amended")  # kinds of events
 
@@ -91,6 +94,8 @@ async def view_of(watched: "WatchedCampaign", find: str = "", by: s.ArmOrder = "
         past=[s.RatePast(arm.name, monitor.past(arm.name)) for arm in arms[:MOST_PAST]],
         next=None if reasons is None else _shortened(reasons),
         learning=analysis.learning,
+        context=s.context_names(watched.campaign.context),
+        segments=[] if monitor.behind else monitor.segments(),
         under_way=[] if monitor.behind else [*found.under_way],
         events=list(reversed(found.last[-MOST_EVENTS:])),
         counts={name: monitor.counted[name] for name in (*UNUSUAL, *ENDINGS)},
@@ -189,6 +194,11 @@ class _DashboardMonitor(CampaignMonitor):
         self.outcomes: defaultdict[str, Outcomes] = defaultdict(Outcomes)
         self._known: list[tuple[datetime, Moments]] = []  # of all arms, at times further apart the longer it runs
         self._every, self._since = FIRST_EVERY, 0
+        self._segments = [_Segments(*each) for each in named_categories(campaign.context)]
+
+    def segments(self) -> list[s.SegmentsView]:
+        """What each category of the context came to, by name."""
+        return [each.view() for each in self._segments]
 
     def past(self, arm: str) -> list[s.RateAt]:
         """The rate of an arm as known over time, to five digits."""
@@ -203,6 +213,7 @@ class _DashboardMonitor(CampaignMonitor):
         return found
 
     def _take_in(self, entry: Entry) -> None:
+        arm = str(self._asked.get(entry.pull or 0, entry).arm)  # that one was cancelled does not say its arm
         super()._take_in(entry)
         if entry.kind in ENDINGS:
             self.counted[entry.kind] += 1
@@ -211,10 +222,15 @@ class _DashboardMonitor(CampaignMonitor):
                 self.counted[name] += 1
         for tag in entry.more.get("tags", ()) if entry.kind == "asked" else ():
             self.tagged[tag] += 1
+        for segments in self._segments:
+            segments.count(entry, arm)
 
     def _count(self, name: str, entry: Entry) -> float:
         more = super()._count(name, entry)
         instead = entry.more.get("instead") or {"cost": 0.0, "reward": None}
+        reward = (instead["reward"] if entry.reward is None else entry.reward) or 0.0
+        for segments in self._segments:
+            segments.add(entry.pull or 0, more, reward - (instead["reward"] or 0.0))
         if entry.reward is not None:
             sample = entry.pull or 0, instead["cost"] if entry.cost is None else entry.cost, entry.reward
             if instead["reward"] is None:
@@ -229,6 +245,44 @@ class _DashboardMonitor(CampaignMonitor):
                 del self._known[::2]
                 self._every *= 2
         return more
+
+
+class _Segments:
+    """What each category under one name came to; of a pull its category is kept, in a byte."""
+
+    def __init__(self, name: str, categories: tuple[str, ...], place: int) -> None:
+        self._name, self._categories, self._place = name, categories, place
+        self._of = bytearray()  # [event]: the place of a pull's category, NONE for others
+        self._sums = [[0.0, 0.0] for _ in categories]
+        self._arms = [Counter[str]() for _ in categories]
+
+    def count(self, entry: Entry, arm: str) -> None:
+        """Count a request, or one that was cancelled, or told after that."""
+        if entry.kind == "asked" and "context" in entry.more:
+            features = entry.more["context"][self._place : self._place + len(self._categories)]
+            self._of += bytes([NONE]) * (entry.seq - len(self._of)) + bytes([features.index(1.0)])
+            self._arms[self._of[-1]][arm] += 1
+        more = entry.more.get("was_cancelled", False) - (entry.kind == "cancelled")
+        if more and (place := self._place_of(entry.pull)) != NONE:
+            self._arms[place][arm] += more
+
+    def add(self, pull: int, cost: float, reward: float) -> None:
+        """A pull costs and earns so much more."""
+        if (place := self._place_of(pull)) != NONE:
+            self._sums[place][0] += cost
+            self._sums[place][1] += reward
+
+    def view(self) -> s.SegmentsView:
+        """As it stands."""
+        rows = []
+        for category, (spent, reward), arms in zip(self._categories, self._sums, self._arms, strict=True):
+            often = {arm: pulls for arm, pulls in arms.most_common(MOST_SHARED) if pulls > 0}
+            rate = reward / spent if spent > 0.0 else None
+            rows.append(Segment(category, arms.total(), spent, reward, rate, often))
+        return s.SegmentsView(self._name, rows)
+
+    def _place_of(self, pull: int | None) -> int:
+        return self._of[pull] if pull is not None and pull < len(self._of) else NONE
 
 
 class Outcomes:
@@ -361,7 +415,7 @@ def learning(status: Status, beliefs: Sequence[Belief]) -> Learning | None:
     cost = price * spent + worth * status.pulls - status.reward - math.fsum(unknown)
     lost = [loss for belief in beliefs if (loss := _lost(belief, price, worth)) is not None]
     bound = math.log(status.pulls) * math.fsum(lost) if lost else None
-    return Learning(max(0.0, cost), bound)
+    return Learning(cost if cost > 1e-9 * abs(status.reward) else 0.0, bound)  # less is rounding
 
 
 def _prices(status: Status, beliefs: Sequence[Belief]) -> tuple[float, float] | None:

@@ -15,12 +15,21 @@ export function why({ campaign, next }) {
   const title = next.arm === null ? "No arm comes next" : ["Next: ", cut(next.arm)];
   const open = { open: next.words, paused: "Paused: no arm is named until it is resumed.", waiting: "The budget of this window is spent; the next window brings more.",
     fallback: `The budget is spent, and ${campaign.fallback} is pulled in its place.`, draining: "It has ended; what is under way can still be told.", closed: "It has ended." };
-  const shown = next.arms.map((each) => make("li", { "data-key": `why ${each.name}` },
+  const untried = next.untried ? make("p", { class: "quiet" }, `${counted(next.untried, "arm was", "arms were")} never tried${next.arm === null ? "." : ": each is opened only if there is enough left for it to pay back."}`) : null;
+  return card("why", title, make("p", {}, open[campaign.phase]), ...reasonsOf(next), untried);
+}
+
+/** Which arm would be named for a request, and why. */
+export function weighed(reasons) {
+  return [make("p", {}, reasons.words), ...reasonsOf(reasons)];
+}
+
+function reasonsOf({ arms }) {
+  const shown = arms.map((each) => make("li", { "data-key": `why ${each.name}` },
     make("span", { class: "row tight" }, make("strong", { class: "cut", title: each.name }, each.name), each.leads ? make("span", { class: "badge open" }, "leads") : null, evidenceBar(each)),
     make("span", { class: "quiet" }, each.words)));
-  const note = next.arms.some((each) => each.enough) ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
-  const untried = next.untried ? make("p", { class: "quiet" }, `${counted(next.untried, "arm was", "arms were")} never tried${next.arm === null ? "." : ": each is opened only if there is enough left for it to pay back."}`) : null;
-  return card("why", title, make("p", {}, open[campaign.phase]), make("ul", { class: "plain" }, ...shown), note, untried);
+  const note = arms.some((each) => each.enough) ? make("p", { class: "note" }, "A bar is the evidence against an arm; past the mark it is left alone for now.") : null;
+  return [make("ul", { class: "plain" }, ...shown), note];
 }
 
 /** How the rates of the arms on top closed in. */

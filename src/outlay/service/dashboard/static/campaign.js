@@ -6,14 +6,15 @@ import { armsTable, chooser, closing, why } from "./arms.js";
 import { burn, money, outlook } from "./money.js";
 import { percent } from "./numbers.js";
 import { make, redraw } from "./parts.js";
+import { segments, whyFor } from "./requests.js";
 import { call, isAdmin, pathOf } from "./service.js";
-import { whatIf } from "./whatif.js";
+import { another, whatIf } from "./whatif.js";
 
 /** Show a campaign until `signal` ends it. */
 export async function showCampaign(main, name, signal, live) {
   document.title = `${name} · outlay`;
   const wanted = { find: "", by: "pulls" };
-  const parts = { head: make("div", { class: "row" }), top: make("div"), bottom: make("div") };
+  const parts = { head: make("div", { class: "row" }), top: make("div"), segments: make("div"), bottom: make("div") };
   let source = null, last = null;
   const show = (view) => { last = view; render(main, parts, view); };
   const look = () => {
@@ -28,7 +29,8 @@ export async function showCampaign(main, name, signal, live) {
     make("nav", { "aria-label": "Where you are" }, make("a", { href: "#/" }, "All campaigns")), parts.head, parts.top,
     make("section", { class: "card", "aria-labelledby": "arms-title" },
       make("div", { class: "row" }, make("h2", { id: "arms-title" }, "Arms"), make("span", { class: "space" }), chooser(wanted, look)), parts.arms),
-    parts.bottom, await whatIf(last.campaign));
+    parts.segments, whyFor(last.campaign, last.context) ?? "",
+    parts.bottom, await (last.context.length ? another : whatIf)(last.campaign));
   look();
   const resized = () => show(last);
   addEventListener("resize", resized);
@@ -47,6 +49,7 @@ function render(main, parts, view) {
     make("div", { class: "two" }, burn(view, wide), why(view)),
     make("div", { class: "two" }, closing(view, wide), make("div", { class: "stack" }, outlook(view), underWay(view))));
   redraw(parts.arms, armsTable(view));
+  redraw(parts.segments, segments(view));
   redraw(parts.bottom, events(view));
 }
 

@@ -1,7 +1,8 @@
-// What if: the same campaign from its first pull with another policy, budget or number of requests.
+// What if: the same campaign from its first pull with another policy, budget or number of requests. Where requests differ,
+// what another policy would have made of them.
 
 import { counted, percent, short } from "./numbers.js";
-import { card, make, redraw } from "./parts.js";
+import { card, make, redraw, table } from "./parts.js";
 import { spreadBar } from "./rates.js";
 import { call, pathOf } from "./service.js";
 
@@ -30,6 +31,38 @@ export async function whatIf(campaign) {
     campaign.requests === null ? null : make("label", {}, "Requests", requests), go);
   return card("what-if", "What if", make("p", { class: "quiet" },
     "The campaign is played anew from its first pull, with outcomes drawn from those observed, arm by arm."), form, result);
+}
+
+/** Another policy and, below it, what it would have earned with the requests so far. */
+export async function another(campaign) {
+  const { items } = await call("GET", "/v1/policies");
+  const names = [...new Set(["LinearRation", "Ration", "Thrifty", ...items])].filter((name) => name !== campaign.policy);
+  const policy = make("select", { name: "policy" }, ...names.map((name) => make("option", { value: name }, name)));
+  const result = make("div", { role: "status" }), go = make("button", {}, "Look back");
+  const form = make("form", { class: "fields", onsubmit: async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    redraw(result, make("p", { class: "quiet" }, "Reading the ledger. A long one takes a while."));
+    try {
+      redraw(result, ...earned(await call("POST", pathOf(campaign.name, "shadow"), { policy: policy.value })));
+    } catch (error) {
+      redraw(result, make("p", { class: "wrong" }, error.message));
+    }
+    go.disabled = false;
+  } }, make("label", {}, "Policy", policy), go);
+  return card("another", "Another policy", make("p", { class: "quiet" },
+    "What another policy would have earned with the requests so far; it changes nothing."), form, result);
+}
+
+function earned(found) {
+  const { gain } = found, sure = gain !== null && gain.low !== null;
+  const ends = sure ? [Math.min(gain.low, 0), Math.max(gain.high, 0)] : null;
+  const rows = [[found.policy, found.reward, found.cost], [found.other, found.other_reward, found.other_cost]];
+  const heads = [["Policy", "name"], ["Reward of a request", "number"], ["Cost of a request", "number"]];
+  const label = sure ? `${short(gain.value)}, between ${short(gain.low)} and ${short(gain.high)} with 95 %` : "";
+  return [make("p", {}, found.words), gain === null ? null : table("another", `Of ${counted(found.requests, "request")}`, heads,
+    rows.map(([name, reward, cost], i) => [`${i} ${name}`, [name, short(reward), short(cost)]])),
+    sure ? make("p", { class: "quiet" }, `A request brings more: ${label}.`) : null, sure ? spreadBar({ ...gain, middle: gain.value }, ends, label) : null];
 }
 
 function number(field) {
