@@ -55,14 +55,10 @@ export async function another(campaign) {
 }
 
 function earned(found) {
-  const { gain } = found, sure = gain !== null && gain.low !== null;
-  const ends = sure ? [Math.min(gain.low, 0), Math.max(gain.high, 0)] : null;
   const rows = [[found.policy, found.reward, found.cost], [found.other, found.other_reward, found.other_cost]];
   const heads = [["Policy", "name"], ["Reward of a request", "number"], ["Cost of a request", "number"]];
-  const label = sure ? `${short(gain.value)}, between ${short(gain.low)} and ${short(gain.high)} with 95 %` : "";
-  return [make("p", {}, found.words), gain === null ? null : table("another", `Of ${counted(found.requests, "request")}`, heads,
-    rows.map(([name, reward, cost], i) => [`${i} ${name}`, [name, short(reward), short(cost)]])),
-    sure ? make("p", { class: "quiet" }, `A request brings more: ${label}.`) : null, sure ? spreadBar({ ...gain, middle: gain.value }, ends, label) : null];
+  return [make("p", {}, found.words), found.gain === null ? null : table("another", `Of ${counted(found.requests, "request")}`, heads,
+    rows.map(([name, reward, cost], i) => [`${i} ${name}`, [name, short(reward), short(cost)]]))];
 }
 
 function number(field) {
