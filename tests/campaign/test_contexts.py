@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from outlay.campaign.context import agreed_kinds, categories, encoded, features_
 from outlay.campaign.ledger import snapshot
 from outlay.campaign.ledger.apply import apply
 from outlay.campaign.ledger.learner import EventRandom
+from outlay.campaign.ledger.validation import check_terms
 from outlay.campaign.ledger_file import export_ledger, import_ledger
 from outlay.campaign.stores import transaction
 from outlay.engine import loop
@@ -382,6 +384,10 @@ def test_what_cannot_be_agreed_on(given: Any, said: str) -> None:
         ({"tenant": "c"}, r"^context\['tenant'\] of ask must be one of a, b; got 'c'$"),
         ({"tenant": None}, r"must be one of a, b; got None"),
         ({"tenant": ["a"]}, "must be one of a, b"),
+        ({"tenant": np.array(["a"])}, r"must be one of a, b; got array\(\['a'\]"),
+        ({"tenant": np.array(["a", "b"])}, "must be one of a, b"),
+        ({"place": np.array(5.0)}, "a vector of 2 numbers"),
+        ({"place": {1.0, 2.0}}, "a vector of 2 numbers"),
         ({"length": "long"}, r"^context\['length'\] of ask must be a finite number"),
         ({"length": float("nan")}, "finite number"),
         ({"length": 1e12}, "≤ 5e\\+08"),
@@ -438,6 +444,22 @@ def test_a_policy_that_does_not_look_at_requests_chooses_as_without_a_context(po
         assert sum(each.pulls for each in told.segments("tenant")) == 60
     assert verify(store).problems == ()
     assert len(Campaign([str(arm) for arm in range(157)], 5, policy, context=64).arms) == 157
+
+
+def test_words_of_other_libraries_are_words() -> None:
+    campaign = Campaign(["a"], 5, context={"tenant": np.array(["u", "v"]), "kind": ["x", np.str_("y")]})
+    assert campaign.context == {"tenant": ("u", "v"), "kind": ("x", "y")}
+    pull = campaign.ask(context={"tenant": np.str_("v"), "kind": "x"})
+    assert pull is not None
+    assert [each.context for each in campaign.pulls()] == [(0.0, 1.0, 1.0, 0.0)]
+
+
+def test_terms_that_say_no_parameters_are_refused() -> None:
+    opened = cast("Any", Campaign(["a"], 5, context=2))._state.opened
+    for parameters in ([], "features", None):
+        terms = msgspec.structs.replace(opened.terms, policy={"name": "LinearRation", "parameters": parameters})
+        with pytest.raises(BadParameter, match="policy of Campaign must be a name and parameters"):
+            check_terms(terms)
 
 
 def test_another_context_is_another_campaign(tmp_path: Path) -> None:

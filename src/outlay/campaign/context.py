@@ -173,7 +173,7 @@ def _kind(name: object, given: Any) -> Kind:
     if isinstance(given, str):
         return str.__str__(given)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, set, frozenset, Mapping)):
-        return tuple(given)
+        return tuple(str.__str__(each) if isinstance(each, str) else each for each in given)
     try:
         return whole(OWNER, "context", given)
     except BadParameter:
@@ -204,7 +204,7 @@ def _encoded(owner: str, title: str, kind: Kind, given: Any) -> Features:
     if isinstance(kind, int):
         return _vector(owner, title, given, kind)
     if isinstance(kind, tuple):
-        if given not in kind:
+        if not isinstance(given, str) or given not in kind:
             raise BadParameter(owner, title, f"one of {', '.join(kind)}", given)
         return tuple(float(given == each) for each in kind)
     word, _, number = kind.partition(":")
@@ -228,7 +228,8 @@ def _hashed(words: list[str], width: int) -> Features:
 
 def _vector(owner: str, title: str, given: Any, length: int) -> Features:
     allowed = f"a vector of {length} numbers"
-    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__"):
+    unordered = isinstance(given, (str, bytes, Mapping, set, frozenset))
+    if unordered or not hasattr(given, "__len__") or getattr(given, "shape", None) == ():
         raise BadParameter(owner, title, allowed, given)
     if len(given) != length:
         raise BadParameter(owner, title, allowed, f"{len(given)} of them")
