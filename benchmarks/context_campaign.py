@@ -1,7 +1,7 @@
 """`python -m benchmarks.context_campaign`: what it costs a campaign to be told of each request.
 
 `pace`: asks and tells one after another, by where the ledger is and how many features there are; `verify`: a ledger of
-so many events is decided again, choice by choice.
+so many events is decided again, choice by choice, and followed by a second LinearRation.
 """
 
 import argparse
@@ -75,12 +75,14 @@ def verified(requests: int) -> None:
         campaign.disconnect()
         verdict, seconds = timed(lambda: verify(store))
         again, opening = timed(lambda: Campaign.open(store))
+        _, following = timed(again.shadow)
         again.disconnect()
         size = Path(folder, "spend.db").stat().st_size / verdict.events
     found = "no problem" if verdict.ok else "; ".join(verdict.problems[:3])
     print(f"{verdict.events:,} events of {verdict.pulls:,} pulls with 25 features: {found}, {size:,.0f} bytes an event")
     each = 1e6 * seconds / verdict.events
     print(f"verified in {seconds:,.1f} s ({each:,.0f} µs an event), opened in {opening:.2f} s")
+    print(f"followed by another policy in {following:,.1f} s")
 
 
 def timed(act: Callable[[], T]) -> tuple[T, float]:

@@ -55,6 +55,7 @@ SAMPLES = 5000  # of a warm start in one request
 FIRST, LONGEST = 0.1, 10.0  # seconds of a pause before a request is sent again, before its random part is taken
 BUSY = (502, 503, 504)
 OUTAGE = 5.0  # seconds for which a service that could not be reached is not tried again for a tell that may wait
+SHADOW_SECONDS = 90.0  # that following a ledger with another policy may take
 Most = Amount | Mapping[str, Amount] | None  # what a call can cost: on any arm, or on each that is named
 AT_ONCE = 500  # tells of a spool that are delivered in one request
 MOST_MONEY = 9 * 10**33  # nearly 2**53 of the largest unit
@@ -433,7 +434,8 @@ class Client(_Base[ClientPull]):
     @sync
     def shadow(self, policy: Any = None) -> Steps[Shadow]:
         """What another policy would have earned; as `Campaign.shadow`, with a name, or that and parameters."""
-        return convert((yield from self._post("shadow", policy=policy)), Shadow)
+        path = path_of(self.campaign, "shadow")
+        return convert((yield from self._send("POST", path, {"policy": policy}, seconds=SHADOW_SECONDS)), Shadow)
 
     @sync
     def set_budget(self, budget: Amount) -> Steps[None]:
@@ -542,6 +544,7 @@ class AsyncClient(_Base[AsyncClientPull]):
     deliver, cancel, charge = as_async(Client.deliver, ""), as_async(Client.cancel, ""), as_async(Client.charge, "")
     extend, amend, status = as_async(Client.extend, ""), as_async(Client.amend, ""), as_async(Client.status, "")
     pulls, history, reasons = as_async(Client.pulls, ""), as_async(Client.history, ""), as_async(Client.reasons, "")
+    segments, shadow = as_async(Client.segments, ""), as_async(Client.shadow, "")
     warm_start, add_arm = as_async(Client.warm_start, ""), as_async(Client.add_arm, "")
     set_budget, set_requests = as_async(Client.set_budget, ""), as_async(Client.set_requests, "")
     expect_requests, archive = as_async(Client.expect_requests, ""), as_async(Client.archive, "")

@@ -456,7 +456,8 @@ def test_words_of_other_libraries_are_words() -> None:
 
 def test_terms_that_say_no_parameters_are_refused() -> None:
     opened = cast("Any", Campaign(["a"], 5, context=2))._state.opened
-    for parameters in ([], "features", None):
+    given: list[Any] = [[], "features", None]
+    for parameters in given:
         terms = msgspec.structs.replace(opened.terms, policy={"name": "LinearRation", "parameters": parameters})
         with pytest.raises(BadParameter, match="policy of Campaign must be a name and parameters"):
             check_terms(terms)

@@ -1,5 +1,6 @@
 """Requests that differ, over HTTP: a client tells of them what the library is told, and the same comes of it."""
 
+import asyncio
 import io
 import random
 from collections.abc import Iterator
@@ -11,10 +12,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from outlay import Campaign, Client
+from outlay import AsyncClient, Campaign, Client
 from outlay.campaign import verify
 from outlay.errors import ServiceError
 from outlay.policies import LinearRation
+from outlay.service import streams
 from tests.campaign.test_contexts import KINDS, outcome, request
 from tests.service.conftest import running
 
@@ -25,7 +27,7 @@ def address(store: str) -> Iterator[str]:
         yield address
 
 
-def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> None:
+def test_a_client_makes_the_pulls_of_the_library(address: str, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     terms: dict[str, Any] = {"arms": ["small", "large"], "budget": 30, "context": KINDS, "requests": 60}
     rng, here = random.Random(0), Campaign(**terms)
     with Client(address, "requests") as client:
@@ -55,6 +57,9 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
             client.ask(context=asked | {"tenant": "c"})
         with pytest.raises(ServiceError, match="context of ask must be a mapping with length, tenant, words and place"):
             client.ask()
+        monkeypatch.setattr(streams, "MOST_REQUESTS", 49)
+        with pytest.raises(ServiceError, match="at most 49 requests are looked at here: run `outlay campaign shadow`"):
+            client.shadow()
     table = pq.read_table(io.BytesIO(httpx2.get(f"{address}/v1/campaigns/requests/export?format=parquet").content))
     features = [pull.context for pull in here.pulls()]
     assert table["context.length"].to_pylist()[:50] == [each[0] for each in features if each]
@@ -64,6 +69,25 @@ def test_a_client_makes_the_pulls_of_the_library(address: str, store: str) -> No
     assert table["propensity"].to_pylist()[:50] == [pull.propensity or 1.0 for pull in here.pulls()]
     verdict = verify(store, "requests")
     assert verdict.ok, verdict.problems
+
+
+def test_an_async_client_has_every_verb_of_a_client(address: str) -> None:
+    verbs = [
+        name for name, verb in vars(Client).items() if callable(verb) and not name.startswith("_") and name != "close"
+    ]
+    assert "shadow" in verbs
+    assert [name for name in verbs if not hasattr(AsyncClient, name)] == ["for_asyncio"]
+
+    async def asked() -> None:
+        async with AsyncClient(address, "awaited") as client:
+            await client.create(["a"], 5, context={"tenant": ["x", "y"]})
+            pull = await client.ask(context={"tenant": "y"})
+            assert pull is not None
+            await client.tell(pull, 1.0, 0.5)
+            assert [each.pulls for each in await client.segments("tenant")] == [0, 1]
+            assert (await client.shadow("Ration")).same == 1
+
+    asyncio.run(asked())
 
 
 def test_a_vector_and_what_is_none(address: str) -> None:

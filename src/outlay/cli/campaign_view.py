@@ -172,7 +172,7 @@ def shadow(campaign: "Campaign", policy: str | None, parameters: tuple[tuple[str
 
     On a terminal that is a few sentences, anywhere else one line of JSON: {"policy", "other", "requests", "same",
     "by_chance", "by_model", "unserved", "basis", "reward", "cost", "other_reward", "other_cost", "gain", "unknown",
-    "words"}. It takes about as long as `verify`.
+    "words"}. It takes up to twice as long as `verify`.
     """
     if policy is None and parameters:
         raise click.UsageError("--param needs a POLICY")
