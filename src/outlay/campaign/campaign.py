@@ -602,6 +602,10 @@ class Campaign(SpendingFunctions):
         """`segments` for asyncio."""
         return await asyncio.to_thread(self.segments, name)
 
+    async def alog(self) -> tuple[dict[str, type], list[list[Any]]]:
+        """`log` for asyncio. All rows, in a list."""
+        return await asyncio.to_thread(lambda: (self.log()[0], [*self.log()[1]]))
+
     async def ashadow(self, policy: settings.PolicyGiven = None) -> Shadow:
         """`shadow` for asyncio."""
         return await asyncio.to_thread(self.shadow, policy)
