@@ -186,13 +186,6 @@ def test_the_programs_of_the_page(
     assert campaign.status().exact.spent == provider.charged()["dollars"] > 0
     assert [pull.context for pull in campaign.pulls()] == [features(question) for question, _ in space["QUESTIONS"]]
     assert campaign.reasons(context=prompt_context("Why?")).arm in (SMALL, LARGE)
-    run("pulls.py")
-    told = [pull.context for pull in campaign.pulls()]
-    columns = {f"x{place}": values for place, values in enumerate(zip(*told, strict=True)) if len({*values}) > 1}
-    assert capsys.readouterr().out.strip() == "--context " + ",".join(columns)
-    with Path("pulls.csv").open() as table:
-        rows = [*csv.DictReader(table)]
-    assert {name: tuple(float(row[name]) for row in rows) for name in columns} == columns
     known = {"BudgetRouter": BudgetRouter, "PROMPT_CONTEXT": PROMPT_CONTEXT, "prompt_context": prompt_context}
     budget = run("tenants.py", **known)["budget"]
     context = budget._context_of({"messages": asking("Why?"), "metadata": {"tenant": "paid"}})
