@@ -156,8 +156,8 @@ def test_contexts_that_nobody_tells(budgets: Callable[..., BudgetRouter]) -> Non
             budgets(**wrong)
     with pytest.raises(BadParameter, match="context of Campaign must be"):
         budgets(context="prompts", context_of=len)
-    for policy in ("Ration", LinearRation(features=19, alpha=0.5)):  # the first records what is read, for `shadow`
-        assert f"by {policy}"[:7] in repr(budgets(context="prompt", policy=policy).campaign)
+    for policy, name in (("Ration", "Ration"), (LinearRation(features=19, alpha=0.5), "LinearRation")):
+        assert f"by {name}" in repr(budgets(context="prompt", policy=policy).campaign)
 
 
 def block(title: str) -> str:
