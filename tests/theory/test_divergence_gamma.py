@@ -51,7 +51,7 @@ def test_kl_of_gammas_is_the_mean_log_ratio_of_draws(shapes, u, w):
 
 
 def test_little_correlation_is_none():
-    for rate in (0.5005, 0.6, 1.0, 5.0):
+    for rate in (0.5005, 1.0):
         for worth in (0.0, 0.3):
             tied, free = (divergence(Gamma(1.0, 0.5, 1.4, 0.3, c), rate, worth=worth) for c in (1e-8, 0.0))
             assert tied == pytest.approx(free, rel=1e-5)

@@ -554,7 +554,7 @@ class Campaign(SpendingFunctions):
         >>> from outlay import Campaign
         >>> campaign = Campaign(["a", "b"], 100, "Frugal", context={"tenant": ["x", "y"]})
         >>> for n in range(80):
-        ...     tenant = "xy"[n % 2]
+        ...     tenant = "xxy"[n % 3]
         ...     pull = campaign.ask(context={"tenant": tenant})
         ...     receipt = campaign.tell(pull, cost=1.0, reward=float((pull.arm == "a") == (tenant == "x")))
         >>> found = campaign.shadow("LinearRation")
