@@ -3,7 +3,9 @@
 import asyncio
 import io
 import random
+import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,28 @@ import pytest
 
 from outlay import AsyncClient, Campaign, Client
 from outlay.campaign import verify
+from outlay.campaign.stores.base import Clock
 from outlay.errors import ServiceError
 from outlay.policies import LinearRation
 from outlay.service import streams
 from tests.campaign.test_contexts import KINDS, outcome, request
 from tests.service.conftest import running
+
+
+def test_what_another_policy_looks_at_is_bounded_over_all_windows(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    yesterday = time.time_ns() // 1000 - 25 * 3_600_000_000
+    with monkeypatch.context() as then:
+        then.setattr(Clock, "now", lambda _, wall=None, at_least=0: max(at_least, yesterday))
+        with Campaign(["a"], 100, store=store, name="daily", window="day") as campaign:
+            for pull in islice(campaign, 5):
+                pull.tell(1, 1)
+    monkeypatch.setattr(streams, "MOST_REQUESTS", 4)
+    with running(store) as address, Client(address, "daily") as client:
+        for here in islice(client, 1):
+            here.tell(1, 1)
+        assert client.status().used == 1
+        with pytest.raises(ServiceError, match="at most 4 requests are looked at here"):
+            client.shadow()
 
 
 @pytest.fixture

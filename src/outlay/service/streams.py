@@ -159,8 +159,7 @@ async def shadow(request: ApiRequest, policy: s.Name | s.PolicyGiven | None = No
     The whole ledger is read for it: `busy` while two others, or files, are being made.
     """
     campaign, campaigns = request.campaign, request.campaigns
-    state = await campaign.astatus()
-    if state.used > MOST_REQUESTS:
+    if (await campaign.astatus()).pulls > MOST_REQUESTS:  # in all windows
         said = f"at most {MOST_REQUESTS:,} requests are looked at here: run `outlay campaign shadow` on the store"
         raise Refused("bad_request", said)
     if campaigns.files >= MOST_FILES:
