@@ -76,7 +76,8 @@ def reasons_of(given: Explanation, most: int) -> Reasons:
     places = {k: place for place, k in enumerate(inputs.arms)}
     ranked = sorted(places, key=lambda k: (k != arm, -given.samples[k], k))[:most]
     shown = [places[k] for k in ranked]
-    found = explain_choice(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown)
+    among = [places[k] for k in inputs.open_arms]
+    found = explain_choice(inputs.policy, inputs.memory, inputs.pulls, inputs.now, shown, among)
     leaders = {inputs.arms[place] for place in found.leaders}
     arms = tuple(
         ArmReason(
@@ -152,8 +153,10 @@ def _why(first: ArmReason, means: Means, leaders: Sequence[str], awaited: bool) 
         return f"{name} has the largest score: what its rate may be at best, as far as its samples tell."
     if means == "chance":
         return f"Chance decides, and favours arms that may be best: {name} is drawn this time."
-    if means == "worth":
+    if means == "worth" and first.leads:
         return f"{name} is worth most for this request: what it may bring less what its cost is worth elsewhere."
+    if means == "worth":
+        return f"{name} is drawn for this request: {listed(leaders)} is worth hardly more, and money lasts for a mix."
     if means == "its own rule":
         return f"{name} is what the policy's rule names."
     if awaited:

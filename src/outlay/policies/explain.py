@@ -13,7 +13,7 @@ import numpy as np
 
 from outlay.beliefs.linear import LARGEST, PRICE
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
-from outlay.formulas.pacing import price_at, price_index
+from outlay.formulas.pacing import best_at, price_at, price_index
 from outlay.formulas.pricing import NOTHING, excess_in_dues, hull_position, known_cost, required_in_dues
 from outlay.policies.linear_ration import LinearRation, arm_to_try, money_for_each, noise, prospects
 from outlay.policies.protocol import Compared, LeaderMemory, Memory, Policy, Sampled, Scored, policy_kind
@@ -51,7 +51,9 @@ class PolicyExplanation(NamedTuple):
     price: float | None = None
 
 
-def explain_choice(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequence[int]) -> PolicyExplanation:
+def explain_choice(
+    policy: Policy, memory: Memory, pulls: Counts, now: Now, arms: Sequence[int], among: Sequence[int] | None = None
+) -> PolicyExplanation:
     """How a policy weighs these arms at this moment; nothing is changed.
 
     >>> from outlay.policies import Frugal
@@ -68,7 +70,7 @@ def explain_choice(policy: Policy, memory: Memory, pulls: Counts, now: Now, arms
     if isinstance(policy, Ration):
         return _against_the_edge(policy, memory, now, arms)
     if isinstance(policy, LinearRation):
-        return _by_worth(policy, memory, now, arms)
+        return _by_worth(policy, memory, now, arms, np.arange(len(pulls)) if among is None else np.array(among))
     method = policy_kind(type(policy)).method
     if method == "excess":
         return _against_the_leader(cast("Compared", policy), memory, pulls, arms)
@@ -104,20 +106,22 @@ def _against_the_edge(policy: Ration, memory: Any, now: Now, arms: Sequence[int]
     return _compared(ends, arms, others, lambda belief: excess_in_dues(required, belief, at))
 
 
-def _by_worth(policy: LinearRation, memory: Any, now: Now, arms: Sequence[int]) -> PolicyExplanation:
+def _by_worth(policy: LinearRation, memory: Any, now: Now, arms: Sequence[int], among: Counts) -> PolicyExplanation:
     """What `LinearRation` takes each arm to be worth for the request that is to be served, at the price of money."""
-    every, largest = np.arange(len(memory.told)), max(policy.known_bound, memory.noise[LARGEST])
-    if arm_to_try(memory, every, largest) >= 0:
+    largest = max(policy.known_bound, memory.noise[LARGEST])
+    if arm_to_try(memory, among, largest) >= 0:
         return PolicyExplanation("its own rule", (), tuple(map(ArmEvidence, arms)))
     left = money_for_each(memory, max(0.0, policy.known_budget - now.spent), policy.known_requests - now.pulls)
-    hopes, costs, here = prospects(memory, every, policy.alpha * noise(memory), largest)
-    price = price_at(price_index(hopes, costs, left, memory.marks[PRICE]))
+    hopes, costs, here = prospects(memory, np.arange(len(memory.told)), policy.alpha * noise(memory), largest)
+    open_hopes, open_costs = hopes[among], costs[among]
+    price = price_at(price_index(open_hopes, open_costs, left, memory.marks[PRICE]))
+    best = int(among[best_at(open_hopes, open_costs, here, price)])
     found = [(float(hopes[arm, here]), float(costs[arm, here])) for arm in arms]
     weights = tuple(
         ArmEvidence(arm, score=hope - price * cost, may_bring=hope, cost=cost)
         for arm, (hope, cost) in zip(arms, found, strict=True)
     )
-    return PolicyExplanation("worth", (), weights, price)
+    return PolicyExplanation("worth", (best,), weights, price)
 
 
 def _compared(

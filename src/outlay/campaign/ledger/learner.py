@@ -247,8 +247,8 @@ class Learner:
         memory, pulls = (memory, pulls) if under_way else (copied(memory), pulls.copy())
         now = self._now(int(pulls.sum()), under_way, spent, used)
         if self._kind == "choose":
-            return ChoiceInputs(self.policy, told(memory, context), pulls, now, range(len(pulls)))
-        return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms)
+            return ChoiceInputs(self.policy, told(memory, context), pulls, now, range(len(pulls)), open_arms)
+        return ChoiceInputs(self.policy, *self._among(open_arms, memory, pulls), now, open_arms, open_arms)
 
     def _now(self, pulls: int, under_way: UnderWay, spent: float, used: int) -> Now:
         """Where the campaign stands, as its policy counts."""
@@ -326,13 +326,14 @@ class Learner:
 
 
 class ChoiceInputs(NamedTuple):
-    """A policy, what it knows with pulls under way, and the arms that places in its memory stand for."""
+    """A policy, what it knows with pulls under way, the arms that places in its memory stand for, those it may name."""
 
     policy: Policy
     memory: Any
     pulls: Counts
     now: Now
     arms: Sequence[int]
+    open_arms: Sequence[int]
 
 
 class LazyChooser:
