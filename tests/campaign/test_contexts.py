@@ -310,6 +310,33 @@ def test_why_this_arm_for_this_request() -> None:
     assert campaign.reasons() == campaign.reasons(context=asked)
 
 
+def test_why_this_arm_where_another_is_disabled() -> None:
+    """Money has the price that it has among the arms that may be named; who is drawn by chance is not worth most."""
+    rng, campaign = random.Random(5), Campaign(["small", "large"], 150, context=["x"], requests=400)
+    campaign.add_arm("dear")
+    means = {"small": (0.05, 0.2), "large": (0.3, 0.45), "dear": (1.0, 0.8)}
+    words = []
+    for n in range(399):
+        asked = {"x": rng.gauss(0, 1)}
+        if n == 150:
+            campaign.disable_arm("dear")
+            campaign.add_arm("never tried")
+            campaign.disable_arm("never tried")
+        found, pull = campaign.reasons(context=asked), campaign.ask(context=asked)
+        assert pull is not None
+        assert found.arm == pull.arm
+        if found.means == "worth":
+            allowed = [arm for arm in found.arms if n < 150 or arm.name in ("small", "large")]
+            best = max(allowed, key=lambda arm: cast("float", arm.score))
+            assert [arm.name for arm in found.arms if arm.leads] == [best.name]
+            assert ("is worth most" in found.words) == (pull.arm == best.name)
+            words.append(found.words)
+        assert n < 150 or found.arms[0].words.endswith("where money is worth 0.")  # there is enough for "large"
+        cost, reward = means[pull.arm]
+        campaign.tell(pull, cost, reward + rng.gauss(0, 0.05))
+    assert any(" is drawn for this request: " in each for each in words)
+
+
 def test_what_each_segment_cost_and_earned() -> None:
     rng, campaign = random.Random(4), Campaign(["small", "large"], 100, context=KINDS, requests=200)
     slow: dict[str, list[float]] = {"a": [0, 0.0, 0.0], "b": [0, 0.0, 0.0]}
@@ -349,6 +376,7 @@ def test_what_each_segment_cost_and_earned() -> None:
         ([], "1 to 64 features in all; got 0"),
         ({}, "1 to 64 features in all; got 0"),
         (["a", "a"], "different names"),
+        ({"v": 2, "v.1": "number"}, "names that no feature of a vector has, as v has v.1; got"),
         ([1, 2], "names of numbers, a mapping"),
         ([""], "printable characters; got ''"),
         ({"a": "numbre"}, r"context\['a'\] of Campaign must be \"number\""),

@@ -71,6 +71,9 @@ def check_kinds(kinds: Kinds) -> None:
             if not _printable(name):
                 raise BadParameter(OWNER, "context", f"names of 1 to {LONGEST} printable characters", name)
             _width(name, kind)
+        cells = sum(1 if isinstance(kind, tuple) else _width(name, kind) for name, kind in kinds.items())
+        if len(columns(kinds)) < cells:  # of a log
+            raise BadParameter(OWNER, "context", "names that no feature of a vector has, as v has v.1", [*kinds])
     if not 1 <= (count := features_of(kinds)) <= MOST_FEATURES:
         raise BadParameter(OWNER, "context", f"1 to {MOST_FEATURES} features in all", count)
 
