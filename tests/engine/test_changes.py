@@ -14,6 +14,7 @@ from outlay import Problem, policies, simulate
 from outlay.arms import Constant, Gaussian
 from outlay.cli import commands
 from outlay.engine.choose_arm import ChoiceCache, decide, forget
+from outlay.engine.oracle import trace
 from outlay.errors import BadFile, BadParameter, NotCovered
 from outlay.policies.protocol import memory_of, with_limits
 from outlay.problem_policies import paper_policies
@@ -67,6 +68,9 @@ def test_the_engine_against_plain_python(label: str) -> None:
         assert np.array_equal(result.piece_pulls[0, run], made)  # type: ignore[index]
         assert result.cost[0, run] == pytest.approx(cost)
         assert result.reward[0, run] == pytest.approx(reward)
+        steps = [*trace(CHANGING, policy, BUDGETS[-1], 5, run)]
+        assert np.array_equal(np.bincount([step.arm for step in steps], minlength=3), result.pulls[0, run, -1])
+        assert sum(step.reward for step in steps) == pytest.approx(result.reward[0, run, -1])
     assert result.piece_pulls is not None
     assert np.array_equal(result.piece_pulls.sum(axis=-2), result.pulls)
 
@@ -148,6 +152,9 @@ def test_what_is_refused() -> None:
         problem = Problem.changing([(0, one), (5, one)])
         with pytest.raises(NotCovered, match=r"^arms that change are played with budgets alone"):
             simulate(problem, policies.RoundRobin(), [10.0], **options)
+        if "backend" not in options:
+            with pytest.raises(NotCovered, match=r"^arms that change are played with a budget alone"):
+                next(trace(problem, policies.RoundRobin(), 10.0, **options))
     with pytest.raises(
         NotCovered, match=r"^lower_bound is about arms that stay what they are, and those of this problem"
     ):

@@ -23,7 +23,7 @@ from outlay.engine.limits import UNLIMITED, Limits, Mode
 from outlay.engine.loop import next_request
 from outlay.engine.pieces import ChangingTask
 from outlay.engine.task import Backend, Task, backend_of, room_for
-from outlay.errors import BadParameter, require
+from outlay.errors import BadParameter, NotCovered, require
 from outlay.policies import Fixed
 from outlay.policies.protocol import Policy, check_memory, with_limits
 from outlay.progress import progress as progress_bar
@@ -156,13 +156,16 @@ def trace(
     >>> [step.arm for step in trace(problem, policies.RoundRobin(), budget=5.0, requests=3)]
     [0, 1, 0]
     """
+    if problem.later and (requests is not None or mode == "hard"):
+        raise NotCovered("arms that change are played with a budget alone, until it is exceeded")
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
     policy, memory = with_limits(policy, budget, requests), check_memory("trace", policy, len(problem))
     pulls, cache = np.zeros(len(problem), np.int64), ChoiceCache.start(len(problem))
     forget(cache)
     dearest = [support_of(law).cost_high if mode == "hard" else -math.inf for law in problem.arms]
     affordable = Affordable.start(np.array(dearest))
-    spent, n, request = 0.0, 0, 0
+    laws, changes = problem.laws, problem.starts[1:]
+    spent, n, request, piece = 0.0, 0, 0, 0
     table = problem.table if isinstance(problem, ContextualProblem) else None
     while spent <= budget and (requests is None or n < requests):
         if memory.full():
@@ -174,10 +177,15 @@ def trace(
             return
         if not 0 <= arm < len(pulls):
             raise BadParameter(type(policy).__name__, "the arm that choose returns", f"0 to {len(pulls) - 1}", arm)
-        cost, reward = problem.arms[arm].draw(rng) if table is None else table.pull_for(request, arm, rng)
+        if table is None:
+            cost, reward = laws[len(pulls) * piece + arm].draw(rng)
+        else:
+            cost, reward = table.pull_for(request, arm, rng)
         memory.observe(arm, cost, reward)
         pulls[arm] += 1
         affordable.totals[arm] += cost, reward
         n += 1
         spent += cost
+        while piece < len(changes) and spent > changes[piece]:  # where costs are negative, none comes back
+            piece += 1
         yield Step(arm, cost, reward, spent)
