@@ -112,7 +112,8 @@ def simulate(
 
     require("simulate", "numba")
     crossings = room_for("simulate", len(labelled), runs, len(money), len(problem))
-    piece_pulls = np.zeros((*crossings.cost.shape, len(problem.pieces), len(problem)), np.int64)
+    pieces = len(problem.pieces) if problem.later else 0
+    piece_pulls = np.zeros((*crossings.cost.shape, pieces, len(problem)), np.int64)
     tasks: list[Task] = []
     changing: list[ChangingTask] = []
     for i, (label, policy) in enumerate(labelled.items()):
