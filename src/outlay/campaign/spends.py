@@ -82,9 +82,9 @@ class SpendingFunctions:
             verb, arms = self._verbs(is_async), None if several is None else [*several]
 
             def steps(*args: Any, **named: Any) -> Steps[Any]:
-                asked = {"most": _value(most, *args, **named), "arms": arms, "wait": wait}
-                asked["context"] = _value(context, *args, **named)
-                pull: OpenPull | None = yield partial(verb("ask"), _value(key, *args, **named), **asked)
+                name, ceiling, told = (_value(given, *args, **named) for given in (key, most, context))
+                asked = {"most": ceiling, "arms": arms, "wait": wait, "context": told}
+                pull: OpenPull | None = yield partial(verb("ask"), name, **asked)
                 if pull is None:
                     raise BudgetSpent(self._named())
                 call = partial(functions, pull.arm) if several is None else several[pull.arm]

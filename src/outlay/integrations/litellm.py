@@ -43,9 +43,9 @@ PROMPT = ("messages", "input", "prompt", "instructions", "system", "tools", "fun
 BESIDES = ("extra_body", "documents", "suffix", "query")  # what else may be in a prompt
 ELSEWHERE = ("previous_response_id", "conversation", "file")  # where a part of the prompt is not in the request
 WORDS = (  # parts whose bytes bound their tokens
-    *("text", "input_text", "output_text", "tool_result", "tool_use", "thinking"),
-    *("message", "function_call", "function_call_output"),
-)
+    "text", "input_text", "output_text", "tool_result", "tool_use", "thinking", "message", "function_call",
+    "function_call_output",
+)  # fmt: skip
 TOOLS = ("function", "custom")  # that the provider does not run itself
 INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
 OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
@@ -164,7 +164,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         if budget is not None:
             terms = {"mode": "hard", **terms} | ({} if context is None else {"context": context})
         self.campaign = campaign_at(store, name, arms, budget, **terms)
-        self.name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
+        self.name = self.campaign._named()
         self.spending = Spending(self.campaign)
         self._reward, self._prompt_tokens, self._failure_cost = reward, prompt_tokens, failure_cost
         self._context_of = context_of
@@ -175,10 +175,10 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     def unregister(self) -> None:
         """Hear no more from LiteLLM, whose lists are those of the whole process; the campaign stays as it is."""
-        for event in ("", "success_", "failure_", "input_", "_async_success_", "_async_failure_", "_async_input_"):
-            listed = getattr(litellm, f"{event}callbacks" if not event else f"{event}callback")
-            while self in listed:
-                listed.remove(self)
+        events = ("input", "success", "failure", "_async_input", "_async_success", "_async_failure")
+        for loggers in (litellm.callbacks, *(getattr(litellm, f"{event}_callback") for event in events)):
+            while self in loggers:
+                loggers.remove(self)
 
     async def reward(self, pull: AnyPull, value: float) -> None:
         """What an answer earned, said later; `pull` is its number, as `x-outlay-pull` says it."""

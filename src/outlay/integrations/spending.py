@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 REMOTE = ("http://", "https://")
 FRESH = 1.0  # seconds for which reasons that were found are told again
-# Tokens that a provider may add to a prompt; the last: where there are tools, or a format of the answer, at all.
-PER_REQUEST, PER_MESSAGE, PER_TOOL, FORMATTED = 100, 16, 64, 1000
+PER_REQUEST = 100  # tokens that a provider may add to a prompt
+PER_MESSAGE = 16
+PER_TOOL = 64
+FORMATTED = 1000  # where there are tools at all, or a format of the answer
 
 
 def campaign_at(
@@ -113,8 +115,7 @@ class Spending:
         self._requests_differ = context is not None
         pull: Pull | None = await self._verb("ask")(key, ttl, **given)
         if pull is None:
-            name = self.campaign.name if isinstance(self.campaign, Campaign) else self.campaign.campaign
-            raise BudgetSpent(name)
+            raise BudgetSpent(self.campaign._named())
         return pull
 
     async def tell(self, pull: AnyPull, cost: Amount, reward: float | None = None) -> Receipt:
