@@ -13,7 +13,9 @@ from outlay.parameters import Parameters, signature_of
 HEAD = """# Every public name
 
 Written by `python docs/make_api.py` from the code; each name's docstring has the formula, the parameters and an example
-(`help(outlay.arms.Gaussian)`).
+(`help(outlay.arms.Gaussian)`). The names of `outlay.integrations` are in guides of their own: for
+[LiteLLM](cap-an-llm-bill.md), [prompts](route-prompts.md), [clients of OpenAI's API](gateway.md) and
+[Optuna](tune-within-a-budget.md).
 """
 
 
