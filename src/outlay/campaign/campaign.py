@@ -597,18 +597,11 @@ class Campaign(SpendingFunctions):
         return reasons_of(explanation, most)
 
     astatus, areasons = as_async(status), as_async(reasons)
-
-    async def asegments(self, name: str) -> Listed[Segment]:
-        """`segments` for asyncio."""
-        return await asyncio.to_thread(self.segments, name)
+    asegments, ashadow = as_async(segments), as_async(shadow)
 
     async def alog(self) -> tuple[dict[str, type], list[list[Any]]]:
         """`log` for asyncio. All rows, in a list."""
         return await asyncio.to_thread(lambda: (self.log()[0], [*self.log()[1]]))
-
-    async def ashadow(self, policy: settings.PolicyGiven = None) -> Shadow:
-        """`shadow` for asyncio."""
-        return await asyncio.to_thread(self.shadow, policy)
 
     async def ahistory(self, after: int = 0) -> Listed[Entry]:
         """`history` for asyncio. All of it, in a list."""
