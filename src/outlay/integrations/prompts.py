@@ -53,7 +53,7 @@ def prompt_context(request: object) -> dict[str, float | list[float]]:
     """
     given = request if isinstance(request, Mapping) else {"messages": request}
     if not isinstance(request, (str, list, tuple, Mapping)) or not any(name in given for name in TEXTS):
-        allowed = f"a text, a list of messages, or a mapping with one of {listed(TEXTS)}"
+        allowed = f"a text, a list of messages, or a mapping with one of {listed(TEXTS, len(TEXTS))}"
         raise BadParameter("prompt_context", "request", allowed, request)
     read = [*islice((each for name in TEXTS for each in _read(given.get(name), DEEPEST)), MOST_PARTS)]
     objects = [each for each in read if not isinstance(each, str)]
