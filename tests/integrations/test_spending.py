@@ -91,6 +91,19 @@ def test_a_key_that_may_not_read_gets_no_reasons(tmp_path: Path) -> None:
         assert asyncio.run(asked(Client(address, "bill", key=token))) == [None] * 5
 
 
+def test_no_connection_is_made_after_the_last_was_let_go(tmp_path: Path) -> None:
+    async def used(client: Client) -> None:
+        async with Spending(client) as spending:
+            spending.reason(await spending.ask())  # which looks for reasons when this task waits
+        await asyncio.sleep(0.2)
+        assert not spending._clients
+
+    with running(f"sqlite:///{tmp_path}/spend.db") as address:
+        client = Client(address, "bill")
+        client.create(["a"], 5)
+        asyncio.run(used(client))
+
+
 def test_a_campaign_that_is_there_needs_no_terms(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'bill.db'}"
     with pytest.raises(NoCampaign):

@@ -171,7 +171,10 @@ class Spending:
 
     async def disconnect(self) -> None:
         """Let the store, or the connections of this event loop, go; the campaign stays as it is."""
-        if client := self._clients.pop(asyncio.get_running_loop(), None):
+        loop = asyncio.get_running_loop()
+        if self._looking is not None and self._looking.get_loop() is loop:
+            self._looking.cancel()  # it would connect anew
+        if client := self._clients.pop(loop, None):
             await client.disconnect()
         await asyncio.to_thread(self.campaign.disconnect)
 
