@@ -60,6 +60,8 @@ def prompt_context(request: object) -> dict[str, float | list[float]]:
     text = "\n".join(each for each in read if isinstance(each, str))
     seen = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
     form = given.get("response_format")
+    offered = any(given.get(name) for name in ("tools", "functions"))
+    used = any(each.get("tool_calls") or each.get("role") == "tool" for each in objects)
     words = [*dict.fromkeys(_WORD.findall(seen.lower()))]
     hashed = encoded("prompt_context", {"words": f"hashed:{WORDS}"}, {"words": words}) or ()
 
@@ -76,7 +78,7 @@ def prompt_context(request: object) -> dict[str, float | list[float]]:
         "fence": float("```" in seen),
         "question": float(any(mark in seen[-ENDS:] for mark in "?？؟")),
         "picture": float(any(each.get("type") not in TEXTUAL for each in objects)),
-        "tools": float(any(given.get(name) for name in ("tools", "functions")) or any(map(_calls, objects))),
+        "tools": float(offered or used),
         "json": float(bool(form) and not (isinstance(form, Mapping) and form.get("type") == "text")),
         "words": [sqrt(WORDS) * each for each in hashed],  # about as large as if they had variance 1
     }
@@ -93,7 +95,3 @@ def _read(said: Any, deepest: int) -> Iterator[str | Mapping[str, Any]]:
         yield fields  # the messages of some clients are objects
         for name in ("content", "text"):
             yield from _read(fields.get(name), deepest - 1)
-
-
-def _calls(message: Mapping[str, Any]) -> bool:
-    return bool(message.get("tool_calls")) or message.get("role") == "tool"
