@@ -154,6 +154,8 @@ def test_contexts_that_nobody_tells(budgets: Callable[..., BudgetRouter]) -> Non
     for wrong in ({"context": ["length"]}, {"context_of": len}, {"context": ["length"], "context_of": 5}):
         with pytest.raises(BadParameter, match="context_of of BudgetRouter must be a function"):
             budgets(**wrong)
+    with pytest.raises(BadParameter, match="context_of of BudgetRouter must be a function"):
+        budgets(dollars=None, store=Campaign([SMALL], 1, context=["length"]), context=["length"])
     with pytest.raises(BadParameter, match="context of Campaign must be"):
         budgets(context="prompts", context_of=len)
     for policy, name in (("Ration", "Ration"), (LinearRation(features=19, alpha=0.5), "LinearRation")):

@@ -159,7 +159,8 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         self.timeout = real(OWNER, "timeout", timeout, above=0)
         if context == "prompt":
             context, context_of = PROMPT_CONTEXT, context_of or prompt_context
-        if budget is not None and (context is None) != (context_of is None):
+        agreed_here = context is not None or budget is not None  # else the campaign that is there has terms of its own
+        if agreed_here and (context is None) != (context_of is None):
             raise BadParameter(OWNER, "context_of", "a function where there is a context, which tells it", context_of)
         if budget is not None:
             terms = {"mode": "hard", **terms} | ({} if context is None else {"context": context})
