@@ -27,10 +27,10 @@ from outlay.policies.baselines import LinTS, LinUCB
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-ARMS, SEED = 5, 2031
+ARMS, SEED = 5, 2131
 FEATURES, REQUESTS = (2, 10, 50), (1_000, 10_000, 100_000)
 PER_REQUEST = (0.15, 0.4)
-PROBLEMS = 2  # of each kind
+PROBLEMS = 4  # of each kind
 FEWEST = 3  # instances from one place, to have a feature of its own
 
 

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.leaderboard import __main__ as command
 from benchmarks.leaderboard import cells, play
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender, always
+from benchmarks.leaderboard.contexts import Contextual, that_carry_features
 from benchmarks.leaderboard.drift import Changing, that_change
 from benchmarks.leaderboard.problems import Entry
 from benchmarks.leaderboard.store import Setting
@@ -108,3 +109,39 @@ def test_all_problems_that_change_are_on_the_board_with_what_the_rivals_are_told
     for entry in entries:
         assert set(entry.players()) == {label for label, one in CONTENDERS.items() if one.drift}
         assert entry.budget > entry.pieces[-1][0]
+
+
+def test_problems_with_features_have_players_and_tables_of_their_own(
+    tmp_path: Path, tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Contextual("linear", 2, 0)
+    few = {name: CONTENDERS[name] for name in ("Ration", "LinUCB", "LPUCB")}
+    monkeypatch.setattr(command, "problems", lambda: [COINS, entry])
+    monkeypatch.setattr(command, "CONTENDERS", PLAYERS | few)
+    where = ["--folder", str(tmp_path / "kept"), "--runs", "2", "--workers", "1"]
+    command.main([*where, "--budgets", "20"])
+    assert counted == ["RoundRobin", "Worst"]  # other budgets are not for the problem with features
+    command.main([*where, "--only", "contexts"])
+    assert counted[2:] == ["LinUCB", "Ration"]
+    page = tmp_path / "page.md"
+    page.write_text("<!-- leaderboard contexts -->\nstale\n<!-- end of leaderboard -->\n")
+    command.main([*where, "--page", str(page)])
+    text = page.read_text()
+    assert "stale" not in text
+    assert "### All 2 cells where requests carry features" in text
+    assert "| LinUCB | budget | 2 |" in text
+    job, other = (play.jobs_of(one, few, Setting((0.15, 0.4), 2, 0))[0] for one in (entry, entry._replace(number=1)))
+    assert job.key != other.key
+    result = simulate(entry.problem, job.policy, [150.0, 400.0], requests=1_000, runs=2)
+    most = [entry.problem.attainable(budget, 1_000) for budget in (150.0, 400.0)]
+    expected = 100.0 * (1.0 - result.reward[0] / most)
+    np.testing.assert_allclose(play.play(play.pieces_of(job)[0]).regret, expected, atol=1e-9)
+
+
+def test_all_problems_with_features_are_on_the_board_with_their_players() -> None:
+    entries = that_carry_features()
+    assert len({entry.name for entry in entries}) == len(entries) == 36
+    for entry in entries:
+        assert set(entry.players()) == {label for label, one in CONTENDERS.items() if one.contexts}
+        assert entry.problem.table.features.shape[1] == entry.features
+        assert len(entry.problem) == entry.arms

@@ -4,6 +4,7 @@
     many.py         problems with many arms, drawn anew for every run
     requests.py     problems with a number of requests beside the budget
     drift.py        problems whose arms change
+    contexts.py     problems whose requests carry features
     two_point.py    arms of two costs and two rewards
     real.py         problems from logs of (arm, instance, cost, reward)
     contenders.py   who plays: a line for each policy, with what it is told

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks import contexts
 from benchmarks.leaderboard import page, tables
 from benchmarks.leaderboard.cells import Row, rows_of
 from benchmarks.leaderboard.contenders import CONTENDERS, Contender
+from benchmarks.leaderboard.contexts import Contextual
 from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import PER_ARM, Drawn
 from benchmarks.leaderboard.play import jobs_of, play_all, read_all, refuse_interpreted
@@ -25,6 +27,7 @@ from outlay.errors import BadParameter, InterpretedWarning, OutlayError
 Board = Sequence[tuple[AnyEntry, Setting]]
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)
+PLACES = ("requests", "drift", "contexts")  # groups whose tables have a place of their own on the page
 QUICK_PER_ARM, QUICK_PER_REQUEST = (0.5, 3.0), (0.2, 0.8)
 WIDTH = 160  # of the tables, whatever the terminal's: a figure that is cut says nothing
 
@@ -49,7 +52,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="budgets of the group many, in mean costs per arm; 0.5 1 3 10 30 100")  # fmt: skip
     add("--per-request", nargs="+", type=float, metavar="B",
         help="of the group requests, for each, in costs of the arm that pays most; 0.05 0.2 0.5 0.8 1.2")  # fmt: skip
-    add("--runs", type=int, help="of each policy in each cell; 500; 100 beyond 100 arms, 200 with requests or changes")
+    add("--runs", type=int, help="of each policy in each cell; 500; many 100 or more, requests, drift 200, contexts 25")
     add("--seed", type=int, default=0, help="same seed, same problems of the group many, same figures; 0")
     add("--workers", type=int, default=os.cpu_count() or 1, help="processes to play in; all cores")
     add("--quick", action="store_true", help="20 runs at the smaller budgets: does everything work?")
@@ -83,8 +86,8 @@ def command(chosen: argparse.Namespace) -> None:
 
 
 def write_page(path: Path, board: Board, rows: Sequence[Row], seed: int) -> None:
-    """Write the tables of what was chosen and played; requests and arms that change have places of their own."""
-    for place in ("", "requests", "drift"):
+    """Write the tables of what was chosen and played; some groups have places of their own."""
+    for place in ("", *PLACES):
         part = [(entry, setting) for entry, setting in board if place_of(entry.group) == place]
         some = [row for row in rows if place_of(row.group) == place]
         if not some:
@@ -98,7 +101,7 @@ def write_page(path: Path, board: Board, rows: Sequence[Row], seed: int) -> None
 
 def place_of(group: str) -> str:
     """The group, where its tables have a place of their own on the page."""
-    return group if group in ("requests", "drift") else ""
+    return group if group in PLACES else ""
 
 
 def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> None:
@@ -111,9 +114,10 @@ def show_list(entries: Sequence[AnyEntry], contenders: dict[str, Contender]) -> 
 
 def setting_of(entry: AnyEntry, chosen: argparse.Namespace) -> Setting | None:
     """The budgets, runs and seed that were asked for; None where only those of another kind of problem were."""
-    own = (entry.budget,) if isinstance(entry, Changing) else ()  # there is no option for it
+    own = (entry.budget,) if isinstance(entry, Changing) else contexts.PER_REQUEST  # there is no option for them
     kinds: dict[type, tuple[str, Sequence[float], Sequence[float]]] = {
         Changing: ("own", own, own),
+        Contextual: ("own", own, own),
         Entry: ("budgets", BUDGETS, QUICK),
         Drawn: ("per_arm", PER_ARM, QUICK_PER_ARM),
         Rationed: ("per_request", PER_REQUEST, QUICK_PER_REQUEST),
@@ -152,6 +156,8 @@ def unasked(entry: AnyEntry) -> dict[str, Contender]:
         return {label: one for label, one in CONTENDERS.items() if one.requests}
     if isinstance(entry, Changing):
         return {label: one for label, one in CONTENDERS.items() if one.drift}
+    if isinstance(entry, Contextual):
+        return {label: one for label, one in CONTENDERS.items() if one.contexts}
     drawn = isinstance(entry, Drawn)
     return {label: one for label, one in CONTENDERS.items() if (one.many if drawn else not one.reserve)}
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.contexts import Contextual
 from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import Drawn
 from benchmarks.leaderboard.play import Played
@@ -22,10 +23,10 @@ class Row(NamedTuple):
 
     problem: str
     group: str
-    budget: float  # in mean costs (drawn: per arm; with requests: of the best-paid arm, for each; changing: in money)
+    budget: float  # in mean costs (drawn: per arm; with requests: of the best-paid arm, for each; else in money)
     policy: str
     told: str
-    mean: float  # of the regret; of a drawn problem in per cent of r*·B, with requests of N·f, as all that follows
+    mean: float  # of the regret; of a drawn problem in per cent of r*·B, with requests of the most, as all that follows
     stderr: float
     median: float
     q90: float
@@ -39,6 +40,7 @@ class Row(NamedTuple):
     family: str = ""  # of which the problem was drawn, if it was
     requests: int = 0  # of which there are so many, if they are limited
     changing: str = ""  # the kind of problem, where arms change
+    contexts: str = ""  # kind and features, where requests carry some
 
     @property
     def unaided(self) -> bool:
@@ -104,6 +106,7 @@ def cell(
                 family=entry.family if isinstance(entry, Drawn) else "",
                 requests=entry.requests if isinstance(entry, Rationed) else 0,
                 changing=entry.kind if isinstance(entry, Changing) else "",
+                contexts=entry.part if isinstance(entry, Contextual) else "",
             )
         )
     return rows

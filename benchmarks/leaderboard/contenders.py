@@ -34,11 +34,17 @@ class Contender(NamedTuple):
     many: bool = False  # whether it plays the problems with many arms, too, without being asked for
     requests: bool = False  # and those with a number of requests
     drift: bool = False  # and those whose arms change
+    contexts: bool = False  # and those whose requests carry features
 
     @property
     def where(self) -> str:
         """Where it plays if nobody asks for it, unless that is on all problems with few arms only."""
-        played = {"with many arms": self.many, "with requests": self.requests, "where arms change": self.drift}
+        played = {
+            "with many arms": self.many,
+            "with requests": self.requests,
+            "where arms change": self.drift,
+            "with features": self.contexts,
+        }
         more = " and ".join(name for name, plays in played.items() if plays)
         if self.reserve:
             return f"only {more}" if more else "reserve: only by name"
@@ -109,8 +115,8 @@ def best_alone(problem: Problem) -> Any:
     return BestFixed(problem.mean_costs, problem.mean_rewards)
 
 
-def where_nothing_changes(_: Problem) -> None:
-    """None of those that play where arms change."""
+def elsewhere(_: Problem) -> None:
+    """None of those that are made for each problem of a group."""
 
 
 def _boxed(problem: Problem) -> bool:
@@ -172,7 +178,7 @@ CONTENDERS: dict[str, Contender] = {
     "RobustUCBMedian": Contender("moments", with_largest_variances, reserve=True),
     "RoundRobin": Contender("nothing", always(policies.RoundRobin()), requests=True),
     # with a number of requests
-    "Ration": Contender("budget", always(policies.Ration()), reserve=True, requests=True),
+    "Ration": Contender("budget", always(policies.Ration()), reserve=True, requests=True, contexts=True),
     "Ration:costs": Contender("costs", with_price_list, reserve=True, requests=True),
     "LPUCB": Contender("budget", always(baselines.LPUCB()), reserve=True, requests=True),
     "LPThompson": Contender("budget", always(baselines.LPThompson()), reserve=True, requests=True),
@@ -182,9 +188,14 @@ CONTENDERS: dict[str, Contender] = {
     "PDBwKRequests": Contender("bounds", with_bounds(baselines.PDBwKRequests), reserve=True, requests=True),
     "BestFixed": Contender("means", best_alone, reserve=True, requests=True),
     # where arms change: `drift.py` makes them for each problem
-    "Thrifty:ignored": Contender("budget", where_nothing_changes, reserve=True, drift=True),
+    "Thrifty:ignored": Contender("budget", elsewhere, reserve=True, drift=True),
     **{
-        name: Contender("changes", where_nothing_changes, reserve=True, drift=True)
+        name: Contender("changes", elsewhere, reserve=True, drift=True)
         for name in ("Forgetful", "GLRKLUCB", "CUSUMUCB", "SWUCB", "DiscountedThompson")
+    },
+    # where requests carry features: `contexts.py` does
+    **{
+        name: Contender("budget", elsewhere, reserve=True, contexts=True)
+        for name in ("LinearRation", "LinUCB", "LinTS")
     },
 }

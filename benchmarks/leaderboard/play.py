@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.leaderboard.contenders import Contender
+from benchmarks.leaderboard.contexts import Contextual
 from benchmarks.leaderboard.drift import Changing
 from benchmarks.leaderboard.many import Draw, Drawn
 from benchmarks.leaderboard.problems import AnyEntry
@@ -61,6 +62,9 @@ def jobs_of(entry: AnyEntry, contenders: dict[str, Contender], setting: Setting)
         more: tuple[Any, ...] = (entry.name, Rationed.budgets) if isinstance(entry, Rationed) else ()
         if isinstance(entry, Changing):
             more = (entry.problem.starts, entry.problem.laws, getsource(changes))
+        if isinstance(entry, Contextual):
+            more = (entry.problem.table, Contextual.budgets)
+        if isinstance(entry, Changing | Contextual):
             made = {label: policy for label, policy in entry.players().items() if label in contenders}
         else:
             made = {label: contender.make(entry.problem) for label, contender in contenders.items()}
@@ -100,7 +104,7 @@ def play(piece: Piece) -> Kept:
     job, (budgets, runs, seed) = piece.job, piece.job.setting
     if isinstance(job.entry, Drawn):
         regret = np.array([drawn_regret(job, job.entry.draw(seed, run)) for run in range(piece.first, piece.last)])
-    elif isinstance(job.entry, Rationed):
+    elif isinstance(job.entry, Rationed | Contextual):
         regret = rationed_regret(job, job.entry)
     else:
         regret = regret_of(job, job.entry.problem, job.entry.mean_cost * np.array(budgets), runs, seed)
@@ -114,8 +118,8 @@ def drawn_regret(job: Job, draw: Draw) -> Floats:
     return np.asarray(100.0 * regret_of(job, draw.problem, budgets, 1, draw.seed)[0] / worth)
 
 
-def rationed_regret(job: Job, entry: Rationed) -> Floats:
-    """The regret of all runs with a number of requests, at every budget, in per cent of what the best mix brings."""
+def rationed_regret(job: Job, entry: Rationed | Contextual) -> Floats:
+    """The regret of all runs with a number of requests, at every budget, in per cent of the most there is."""
     budgets, (_, runs, seed) = entry.budgets(job.setting.budgets), job.setting
     worth = np.array([entry.most(budget) for budget in budgets.tolist()])
     return np.asarray(100.0 * regret_of(job, entry.problem, budgets, runs, seed, entry.requests) / worth)

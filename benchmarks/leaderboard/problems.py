@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.leaderboard.contexts import Contextual, that_carry_features
 from benchmarks.leaderboard.drift import Changing, that_change
 from benchmarks.leaderboard.many import Drawn, many_arms
 from benchmarks.leaderboard.real import LOGS, real_problems
@@ -42,8 +43,8 @@ class Entry(NamedTuple):
         return len(self.problem)
 
 
-# One problem for all runs, one for each, one with a number of requests, or one whose arms change.
-AnyEntry = Entry | Drawn | Rationed | Changing
+# One problem for all runs, one for each, one with a number of requests, one whose arms change, or one with features.
+AnyEntry = Entry | Drawn | Rationed | Changing | Contextual
 
 
 def problems() -> list[AnyEntry]:
@@ -58,7 +59,7 @@ def problems() -> list[AnyEntry]:
     }
     fixed = [Entry(name, group, problem) for group, named in groups.items() for name, problem in named.items()]
     rationed = with_requests({name: real[name] for name in LOGS if name in real})
-    return [*fixed, *many_arms(), *rationed, *that_change()]
+    return [*fixed, *many_arms(), *rationed, *that_change(), *that_carry_features()]
 
 
 def gaussian_problems() -> dict[str, Problem]:

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 class Setting(NamedTuple):
     """How every cell is played."""
 
-    budgets: tuple[float, ...]  # rising; in mean costs (`Entry`), per arm (`Drawn`), `PER_REQUEST`, money (`Changing`)
+    budgets: tuple[float, ...]  # rising; in mean costs (`Entry`), per arm (`Drawn`), per request, money (`Changing`)
     runs: int
     seed: int
 

@@ -16,6 +16,7 @@ NONE = "–"
 BUDGET, PER_ARM = "Budget {:,g} mean costs", "Many arms, {:,g} mean costs per arm: per cent of r*·B"  # titles
 PER_REQUEST = "{:g} costs of the best-paid arm for each request: per cent of N·f"
 MONEY = "Arms that change, budget {:,g}"
+FEATURES = "Requests with features, {:g} for each: per cent of what the best rule earns"
 CLOSE = 1.1  # ratios up to this are set in bold
 
 
@@ -48,32 +49,33 @@ class Grid(NamedTuple):
 
 
 def overall(rows: Sequence[Row]) -> list[Grid]:
-    """Every policy over all cells; few arms, many, requests and arms that change have tables of their own."""
-    few, many, rationed, changing = split(rows)
+    """Every policy over all cells; many arms, requests, arms that change and features have tables of their own."""
+    few, many, rationed, changing, contextual = split(rows)
     return [
         *([summary_grid(few)] if few else []),
         *([group_grid([*few, *many])] if few or many else []),
         *(many_grids(many) if many else []),
         *(request_grids(rationed) if rationed else []),
         *(drift_grids(changing) if changing else []),
+        *(context_grids(contextual) if contextual else []),
     ]
 
 
 def details(rows: Sequence[Row], grid: Callable[[Sequence[Row], float, str], Grid]) -> list[Grid]:
     """A table for each budget."""
-    few, many, rationed, changing = split(rows)
+    titles = (BUDGET, PER_ARM, PER_REQUEST, MONEY, FEATURES)
     return [
         grid(some, budget, title)
-        for some, title in ((few, BUDGET), (many, PER_ARM), (rationed, PER_REQUEST), (changing, MONEY))
+        for some, title in zip(split(rows), titles, strict=True)
         for budget in sorted({row.budget for row in some})
     ]
 
 
-def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
-    """The rows of problems that are always the same, that are drawn, with requests, and whose arms change."""
-    few = [row for row in rows if not (row.family or row.requests or row.changing)]
+def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row], list[Row], list[Row]]:
+    """The rows of problems that are always the same, drawn, with requests, whose arms change, and with features."""
+    few = [row for row in rows if not (row.family or row.requests or row.changing or row.contexts)]
     many, rationed = [row for row in rows if row.family], [row for row in rows if row.requests]
-    return few, many, rationed, [row for row in rows if row.changing]
+    return few, many, rationed, [row for row in rows if row.changing], [row for row in rows if row.contexts]
 
 
 def summary_grid(rows: Sequence[Row], title: str = "All {} cells") -> Grid:
@@ -121,7 +123,7 @@ def request_grids(rows: Sequence[Row]) -> list[Grid]:
     """Every policy over the problems with requests: over all cells, and by what they differ in."""
     return [
         summary_grid(rows, "All {} cells with requests"),
-        mean_grid(rows),
+        mean_grid(rows, "Mean regret in per cent of N·f, by number of requests", lambda row: f"{row.requests}"),
         part_grid(rows, "÷ best, by number of requests", lambda row: f"{row.requests}"),
         part_grid(rows, "÷ best, by money for each request", lambda row: f"{row.budget:g}"),
         part_grid(rows, "÷ best, by problem", lambda row: row.problem.partition("×")[0].removeprefix("ration-")),
@@ -137,18 +139,28 @@ def drift_grids(rows: Sequence[Row]) -> list[Grid]:
     ]
 
 
-def mean_grid(rows: Sequence[Row]) -> Grid:
-    """The mean regret of every policy that played all cells, and the same for each number of requests; least first."""
+def context_grids(rows: Sequence[Row]) -> list[Grid]:
+    """Every policy over the problems whose requests carry features: over all cells, and by kind and features."""
+    title = "Mean regret in per cent of what the best rule earns, by kind of problem and number of features"
+    return [
+        summary_grid(rows, "All {} cells where requests carry features"),
+        mean_grid(rows, title, lambda row: row.contexts),
+        part_grid(rows, "÷ best where requests carry features", lambda row: row.contexts),
+    ]
+
+
+def mean_grid(rows: Sequence[Row], title: str, part_of: Callable[[Row], str]) -> Grid:
+    """The mean regret of every policy that played all cells, and the same in each part of them; least first."""
     cells = len({(row.problem, row.budget) for row in rows})
-    parts = {"all": rows} | {
-        f"{n}": [row for row in rows if row.requests == n] for n in sorted({r.requests for r in rows})
-    }
+    parts = {"all": rows}
+    for part in dict.fromkeys(map(part_of, rows)):
+        parts[part] = [row for row in rows if part_of(row) == part]
     means = {}
     for policy in dict.fromkeys(row.policy for row in rows):
         if sum(row.policy == policy for row in rows) == cells:
             means[policy] = [fmean(row.mean for row in some if row.policy == policy) for some in parts.values()]
     lines = [(policy, *map(number, means[policy])) for policy in sorted(means, key=lambda each: means[each][0])]
-    return Grid("Mean regret in per cent of N·f, by number of requests", ("policy", *parts), lines)
+    return Grid(title, ("policy", *parts), lines)
 
 
 def part_grid(rows: Sequence[Row], title: str, part_of: Callable[[Row], str]) -> Grid:
