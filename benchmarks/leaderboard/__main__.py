@@ -27,7 +27,7 @@ from outlay.errors import BadParameter, InterpretedWarning, OutlayError
 Board = Sequence[tuple[AnyEntry, Setting]]
 ROOT = Path(__file__).resolve().parents[2]
 BUDGETS, QUICK = (300.0, 1_000.0, 10_000.0), (300.0, 1_000.0)
-PLACES = ("requests", "drift", "contexts")  # groups whose tables have a place of their own on the page
+PLACES = ("many", "requests", "drift", "contexts")  # groups whose tables have a place of their own on the page
 QUICK_PER_ARM, QUICK_PER_REQUEST = (0.5, 3.0), (0.2, 0.8)
 WIDTH = 160  # of the tables, whatever the terminal's: a figure that is cut says nothing
 
