@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from decimal import Decimal
 from importlib.util import find_spec
@@ -35,49 +35,11 @@ from outlay.integrations.litellm import BudgetRouter, failure_cost  # noqa: E402
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cap-an-llm-bill.md"
 SMALL, LARGE, BROKEN, SLOW, FREE = "openai/gpt-4o-mini", "openai/gpt-4o", "openai/broken", "openai/slow", "openai/free"
-OFFERED = [
-    Model("gpt-4o-mini", 0.15, 0.6, quality=0.5),
-    Model("gpt-4o", 2.5, 10.0, quality=0.9),
-    Model("broken", 1.0, 1.0, fails=1.0),
-    Model("slow", 1.0, 1.0, hangs=1.0),
-    Model("flaky", 0.15, 0.6, fails=0.2, rate_limited=0.2),
-    Model("free", 0, 0),
-]
 DOLLAR = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
 FLAKY = {"input_cost_per_token": 0.15e-6, "output_cost_per_token": 0.6e-6}
 ANSWERS = {"output_cost_per_token": 1e-6}
 NOTHING = {"input_cost_per_token": 0, "output_cost_per_token": 0}
 pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM has many of its own
-
-
-@pytest.fixture(scope="module")
-def _provider() -> Iterator[Provider]:
-    with Provider(OFFERED, hang=0.5) as provider:
-        yield provider
-
-
-@pytest.fixture
-def provider(_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Provider:
-    _provider.reset()
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
-    monkeypatch.setenv("OPENAI_BASE_URL", _provider.base_url)
-    return _provider
-
-
-@pytest.fixture
-def budgets() -> Iterator[Callable[..., BudgetRouter]]:
-    made = []
-
-    def budget(arms: Any = (SMALL, LARGE), dollars: float | None = 1, **settings: Any) -> BudgetRouter:
-        made.append(
-            BudgetRouter(arms if dollars is None or isinstance(arms, dict) else list(arms), dollars, **settings)
-        )
-        return made[-1]
-
-    yield budget
-    for each in made:
-        each.unregister()
-        each.campaign.disconnect()
 
 
 def deployment(model: str, group: str = "chat", info: Any = None, **params: Any) -> dict[str, Any]:

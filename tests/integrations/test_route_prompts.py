@@ -6,12 +6,12 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.provider import Model, Provider
+from benchmarks.provider import Provider
 
 from outlay import Campaign
 from outlay.campaign import verify
@@ -33,35 +33,6 @@ SMALL, LARGE, BROKEN = "openai/gpt-4o-mini", "openai/gpt-4o", "openai/broken"
 DOLLAR = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
 KIND = {"context": {"kind": ["chat", "proof"]}, "context_of": lambda request: {"kind": request["metadata"]["kind"]}}
 pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM has many of its own
-
-
-@pytest.fixture(scope="module")
-def _provider() -> Iterator[Provider]:
-    offered = [Model("gpt-4o-mini", 0.15, 0.6), Model("gpt-4o", 2.5, 10.0), Model("broken", 1, 1, fails=1.0)]
-    with Provider(offered) as provider:
-        yield provider
-
-
-@pytest.fixture
-def provider(_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Provider:
-    _provider.reset()
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
-    monkeypatch.setenv("OPENAI_BASE_URL", _provider.base_url)
-    return _provider
-
-
-@pytest.fixture
-def budgets() -> Iterator[Callable[..., BudgetRouter]]:
-    made = []
-
-    def budget(arms: Any = (SMALL, LARGE), dollars: float | None = 1, **settings: Any) -> BudgetRouter:
-        made.append(BudgetRouter(None if dollars is None else list(arms), dollars, **settings))
-        return made[-1]
-
-    yield budget
-    for each in made:
-        each.unregister()
-        each.campaign.disconnect()
 
 
 def router(budget: BudgetRouter, *arms: str, **settings: Any) -> Any:
