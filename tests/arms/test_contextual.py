@@ -91,6 +91,7 @@ def test_policies_that_do_not_look_play_its_arms() -> None:
     assert result.oracle_reward.mean() / 2000 == pytest.approx(0.65, abs=0.01)
 
 
+@pytest.mark.soak  # a compilation of its own
 def test_without_a_number_of_requests_money_alone_is_scarce() -> None:
     problem = ContextualProblem(X, COSTS, REWARDS)
     result = simulate(problem, policies.LinearRation(features=1), budgets=[900.0], runs=3)

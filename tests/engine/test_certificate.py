@@ -90,7 +90,7 @@ def thrifty(rng: np.random.Generator) -> Any:
     return policies.Thrifty(rng.uniform(0.05, 1.0), budget=budget)
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("runs", [25, pytest.param(10_000, marks=pytest.mark.soak)])
 # Each is a compilation; every day the default's will do: all of them go through PolicyContract.
 @pytest.mark.parametrize("make", [*(pytest.param(make, marks=pytest.mark.soak) for make in (kl_rate, frugal)), thrifty])
 def test_choices_by_certificate_are_those_of_the_full_comparison(

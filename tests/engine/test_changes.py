@@ -116,7 +116,7 @@ def test_an_arm_that_was_given_up_and_becomes_the_best_is_found() -> None:
     """It rises from 0.3 to 0.9 in the middle of 4000 pulls: the regret of never trying it again is above 500."""
     problem = Problem.changing([(0, of(0.6, 0.3)), (2000, of(0.6, 0.9))])
     players: dict[str, Any] = {"thrifty": policies.Thrifty(), "forgetful": policies.Forgetful(changes_every=2000)}
-    result = simulate(problem, players, [4000.0], runs=40, seed=2)
+    result = simulate(problem, players, [4000.0], runs=20, seed=2)
     thrifty, forgetful = result.run_regret()[:, :, 0].mean(axis=1)
     assert forgetful < 0.3 * thrifty
     assert thrifty > 500.0

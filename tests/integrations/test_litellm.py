@@ -195,12 +195,14 @@ async def answering(*said: bytes) -> AsyncIterator[str]:
     """A provider that says this, and hangs up."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(100)
-        for each in said:
-            writer.write(each)
-            await writer.drain()
-            await asyncio.sleep(0.05)
-        writer.close()
+        try:
+            await reader.read(100)
+            for each in said:
+                writer.write(each)
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        finally:
+            writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"

@@ -24,8 +24,13 @@ from outlay.errors import BadParameter, NotCovered
 from outlay.theory import divergence, model_of, models
 from outlay.theory.divergence_gamma import scaled_kl
 
+SLOW_IN_SOAK = [
+    pytest.param(*case, marks=pytest.mark.soak) if case == ("Gamma, correlated", "known correlation") else case
+    for case in CASES
+]
 
-@pytest.mark.parametrize(("name", "model"), CASES)
+
+@pytest.mark.parametrize(("name", "model"), SLOW_IN_SOAK)
 def test_zero_at_the_own_rate_and_rising(name, model):
     law = LAWS[name](1, 1)
     own = own_rate(law)
@@ -138,7 +143,7 @@ def test_distant_rates(name):
             divergence(law, 1e200, model.name)
 
 
-@pytest.mark.parametrize(("name", "model"), CASES)
+@pytest.mark.parametrize(("name", "model"), SLOW_IN_SOAK)
 @pytest.mark.filterwarnings("error")
 def test_rising_in_both_and_0_where_reached(name, model):
     law = LAWS[name](1, 1)

@@ -182,6 +182,7 @@ class TestCompiled:
         assert code.count(".visible .entry") == 1
         assert not re.search(r"\.extern\s+\.func", code)
 
+    @pytest.mark.soak
     def test_a_policy_that_makes_arrays_is_refused_in_one_sentence(self, ptx):
         with pytest.raises(OutlayError, match=r"^Making cannot be compiled for a GPU, backend='threads' can play it: "):
             ptx(hard_task(Making(1.0), 20.0, None))

@@ -66,6 +66,7 @@ def test_they_choose_as_their_slow_twin(name: str, pace: float) -> None:
         spent += cost
 
 
+@pytest.mark.soak  # a compilation of its own
 def test_without_limits_money_has_no_price() -> None:
     x = np.linspace(-1, 1, 50)[:, None]
     problem = ContextualProblem(x, np.tile([0.1, 5.0], (50, 1)), np.hstack([0.4 + 0 * x, 0.6 + 0.3 * x]))
