@@ -194,12 +194,12 @@ def test_who_opens_arms_needs_a_memory_for_it() -> None:
 EVERY_DAY: dict[str, Any] = {
     "UCBB1": policies.UCBB1(1e-4, 1e-4, 5e-5),
     "UCBB2": policies.UCBB2(1e-3, 1e-3),
-    "FiellerStudent": policies.Fieller(),
-    "RoundRobin": policies.RoundRobin(),
     "Frugal": policies.Frugal(),
     "ThriftyTold": policies.Thrifty(budget=300.0),
 }
 IN_SOAK: dict[str, Any] = {
+    "FiellerStudent": policies.Fieller(),
+    "RoundRobin": policies.RoundRobin(),
     "Certainty": policies.UCBB1(0.0, 0.0, 0.0),  # no radius at all: a score that never rises
     "UCBM1": policies.UCBM1(1e-6, 1e-6, 0.0),
     "FiellerPlugin": policies.Fieller(0.25, form="plugin"),
