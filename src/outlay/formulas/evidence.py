@@ -360,7 +360,9 @@ def usual_spread(belief: Belief | PooledBelief, low: Lead, high: Lead, relative:
     """
     own, share = belief.mean_reward * belief.mean_reward + belief.var_reward, ample(relative)
     sizes = belief.pulls * (own / low.size) if own > 0.0 and low.size > 0.0 else 0.0
-    spread = high.spread * math.sqrt(math.sqrt(max(1.0, relative)))
+    spread = high.spread
+    if relative > 1.0:
+        spread *= math.sqrt(math.sqrt(relative))
     return spread * (sizes + share * share) / (belief.pulls + 1)
 
 
