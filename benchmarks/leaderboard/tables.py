@@ -53,7 +53,7 @@ def overall(rows: Sequence[Row]) -> list[Grid]:
     few, many, rationed, changing, contextual = split(rows)
     return [
         *([summary_grid(few)] if few else []),
-        *([group_grid([*few, *many])] if few or many else []),
+        *([group_grid([*few, *many])] if few else []),
         *(many_grids(many) if many else []),
         *(request_grids(rationed) if rationed else []),
         *(drift_grids(changing) if changing else []),

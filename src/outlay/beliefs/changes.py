@@ -39,7 +39,7 @@ from outlay.beliefs.moments import (
 from outlay.checks import Vector
 
 EVERY = 8  # samples of an arm from one mark to the next, at first; a power of 2
-FINE = 256  # steps from one mark to the next, after twice as many of which the step is doubled
+FINE = 256  # an arm with twice as many steps as this, from one mark to the next, doubles the step
 ALIKE = 2  # buckets of one size
 MARKS = 20  # of an arm; where there are more, which outcomes that were corrected can bring about, the oldest is dropped
 WATCHED = 64  # arms that are watched, at most: the first to have `EVERY` samples

@@ -601,7 +601,8 @@ class Campaign(SpendingFunctions):
 
     async def alog(self) -> tuple[dict[str, type], list[list[Any]]]:
         """`log` for asyncio. All rows, in a list."""
-        return await asyncio.to_thread(lambda: (self.log()[0], [*self.log()[1]]))
+        columns, rows = await asyncio.to_thread(self.log)
+        return columns, await asyncio.to_thread(list, rows)
 
     async def ahistory(self, after: int = 0) -> Listed[Entry]:
         """`history` for asyncio. All of it, in a list."""

@@ -142,6 +142,16 @@ def _json_or_word(text: str) -> object:
         return text
 
 
+param_option = click.option(
+    "--param",
+    "parameters",
+    type=key_and_value,
+    multiple=True,
+    metavar="KEY=JSON",
+    help="A parameter of the policy; repeatable.",
+)
+
+
 def kind_of(text: str) -> tuple[str, Any]:
     """NAME or NAME=KIND, where KIND is JSON or a word; a number alone is the length of a vector."""
     if text.isdecimal():
@@ -216,14 +226,7 @@ def json_of(text: str) -> object:
     shell_complete=complete_policies,
     help="The policy, such as UCBB2; the default if not given.",
 )
-@click.option(
-    "--param",
-    "parameters",
-    type=key_and_value,
-    multiple=True,
-    metavar="KEY=JSON",
-    help="A parameter of the policy; repeatable.",
-)
+@param_option
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from outlay.cli.campaign_verbs import key_and_value
+from outlay.cli.campaign_verbs import param_option
 from outlay.cli.compare import complete_policies
 from outlay.cli.options import by_name, console, example, in_store, on_campaign, plain, show
 from outlay.text import harmless
@@ -158,14 +158,7 @@ def segments(campaign: "Campaign", by: str) -> None:
 )
 @on_campaign
 @click.argument("policy", required=False, shell_complete=complete_policies)
-@click.option(
-    "--param",
-    "parameters",
-    type=key_and_value,
-    multiple=True,
-    metavar="KEY=JSON",
-    help="A parameter of it; repeatable.",
-)
+@param_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON also on a terminal.")
 def shadow(campaign: "Campaign", policy: str | None, parameters: tuple[tuple[str, Any], ...], as_json: bool) -> None:
     """Say what another POLICY would have earned with the requests so far; without, the default for such a campaign.

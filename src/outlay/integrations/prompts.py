@@ -23,7 +23,7 @@ PROMPT_CONTEXT: dict[str, str | int] = {
     "digits": "number:0.1",
     "operators": "number:0.1",  # + = < ^ and the like
     "fence": "number:0.5",  # of this and those that follow, 1 or 0: whether there is a fence around code,
-    "question": "number:0.5",  # a question mark at the end of the text
+    "question": "number:0.5",  # a question mark in the last 4000 characters
     "picture": "number:0.5",  # anything that is no text
     "tools": "number:0.5",  # tools, in the request or in what came before
     "json": "number:0.5",  # a form that the answer must have

@@ -116,9 +116,9 @@ class LinearRation(Parameters):
             return np.where(arms == first, 1.0, 0.0)
         money = max(0.0, self.known_budget - now.spent)
         hopes, costs, here, left = priced(memory, arms, money, self.known_requests - now.pulls, self.alpha, largest)
-        arm, dearer, more, span = either(hopes, costs, here, money, left, memory.marks[PRICE])
-        found[dearer] = min(1.0, more / span) if more >= 0.0 and span > 0.0 else float(more > 0.0)
-        found[arm] = 1.0 - found[dearer] if arm != dearer else 1.0
+        arm, other, more, span = either(hopes, costs, here, money, left, memory.marks[PRICE])
+        found[other] = min(1.0, more / span) if more >= 0.0 and span > 0.0 else float(more > 0.0)
+        found[arm] = 1.0 - found[other] if arm != other else 1.0
         return found
 
 
