@@ -3,10 +3,11 @@
 Between two pulls of an arm, what it is compared with changes with every pull of the leader, but slowly. A policy's
 `excess(belief, low, high)` is a lower bound over all leads between two (its value where they are one), so an arm whose
 excess is positive between the edges of a box need not be compared while the lead stays in it. There are several boxes,
-from wide to narrow, and an arm belongs to the widest in which its excess is surely positive. When the lead leaves a
-box, only its arms are asked anew: those far behind sit in wide boxes and are seldom asked, those close behind in narrow
-ones. Arms that are certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as
-there are arms that are really close, whatever the number of arms.
+from wide to narrow, each drawn for a quarter of the pulls of the one before, and as wide as these move the lead as a
+rule; an arm belongs to the widest in which its excess is surely positive. When the lead leaves a box, only its arms are
+asked anew: those far behind sit in wide boxes and are seldom asked, those close behind in narrow ones. Arms that are
+certain in no box are compared at every pull. So a pull costs one lead, and as many comparisons as there are arms that
+are really close, whatever the number of arms.
 
 Bounds carry a margin, since rounding may put an excess a little below where the formula has it. An uncertain arm is
 asked for a box again once its excess is above a doubt, which fades from comparison to comparison: asking costs more
@@ -29,15 +30,16 @@ from outlay.formulas.argmax import MOST_FREE_PULLS, OPENED_FIRST, Counts, best_b
 # `policies.protocol`, which may import this and not the other way round, says what these must be.
 Policy = Any  # with `excess`; for `lazy_best_of_opened` with `excess_of_new_arm` too
 Memory = Any  # with `lead`; for `lazy_best_of_opened` with `opened` and `unopened` too
-# How far each number of the lead may move, as a share of it, and how many times its spend: the widest box first.
-WIDTHS = (0.4, 0.15, 0.06, 0.025, 0.01, 0.004, 0.0015, 0.0006, 0.0002, 0.00007)
-TIMES = (16.0, 2.5, 1.5, 1.2, 1.08, 1.03, 1.012, 1.005, 1.0015, 1.0005)
-BOXES = len(WIDTHS)
+BOXES = 10
+SPANS = tuple(15.0 / 4.0**box for box in range(BOXES))  # how far the leader's spend may grow, as a share of it
+WANDER, SWAY = 1.0, 1.5  # standard deviations that a box leaves the rate, and the rest, if they vary as their size
+WIDEST = 0.4  # by what share the rate and the rest may move at most
+LEAST = 1e-9  # and at least
 ANY_PRICE = 4.0  # in the widest box, which is to hold many leaders one after another
-LASTING = 2.0  # a box is drawn if it is this many times as wide as one pull of the leader may move the lead, or more
+LASTING = 2.0  # pulls of the leader that a box is to last, at least, to be drawn
 UNCERTAIN = BOXES  # the ring of arms that are certain in no box
 MARGIN = 1e-6  # of an excess: after a billion pulls rounding leaves it no more certain
-TAKEN = 4.0  # of an excess, by a box, as a multiple of its width, where little is taken
+TAKEN = 4.0  # of an excess, by a box, as a multiple of its span, where little is taken
 FADING = 0.9  # of the doubt about an arm that is due, at each comparison
 HOPELESS = 100.0  # the most that doubt can be
 OPENING_TIMES = (16.0, 2.0, 1.2, 1.02)  # how many times the total spend no arm may have to be opened
@@ -45,9 +47,9 @@ NOBODY = -1
 # Entries of LeaderBounds.marks: the leader or −1, the arm named last or −1, the first arm that may never have been
 # pulled, the box in which it is certain that none is to be opened, and the only arm that has cost nothing in all or −1.
 LEADER, LAST, UNPULLED, FRESH_BOX, FREE = range(5)
-# Entries of LeaderBounds.levels: the leader's rate, the largest that another's may be, and the total spend between
-# which no arm need be opened.
-RATE, RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(4)
+# Entries of LeaderBounds.levels: the largest rate that another arm than the leader may have, and the total spend
+# between which no arm need be opened.
+RUNNER_UP, OPEN_FROM, OPEN_UNTIL = range(3)
 
 
 class LeadBoxes(NamedTuple):
@@ -81,7 +83,7 @@ class RateTree(NamedTuple):
     """The rates of the arms that have been pulled, and a tree of winners: scratch space for one run at a time.
 
     Node i has the children 2i and 2i + 1, and arm k is leaf K + k; a node holds the arm that `argmax.leader_of` would
-    name of those below.
+    name of those below. The leader's rate is noted when it is compared.
     """
 
     rates: Vector  # [arm]
@@ -105,7 +107,7 @@ class LeaderBounds(NamedTuple):
     @staticmethod
     def start(arms: int) -> "LeaderBounds":
         """Room for this many arms."""
-        return LeaderBounds(np.zeros(5, np.int64), np.zeros(4), RateTree.start(arms), LeadBoxes.start(arms))
+        return LeaderBounds(np.zeros(5, np.int64), np.zeros(3), RateTree.start(arms), LeadBoxes.start(arms))
 
 
 def forget_leader_bounds(known: LeaderBounds) -> None:
@@ -211,11 +213,11 @@ def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
             return leader
         marks[LEADER] = -1
         return -1
-    note(ranking, last, belief)
-    rate = float(ranking.rates[last])
+    rate = belief.mean_reward / belief.mean_cost
     if last == leader and rate > levels[RUNNER_UP]:
-        levels[RATE] = rate
         return leader
+    note(ranking, leader, memory.belief(leader))
+    note(ranking, last, belief)
     first = rank(ranking, pulls, last)
     if first != leader or last == leader:
         change_leader(known, first, pulls[first])
@@ -255,13 +257,13 @@ def find_leader(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
 def change_leader(known: LeaderBounds, leader: int, pulls: int) -> None:
     """Compare the former leader, too, and no longer the new one."""
     boxes, ranking, former = known.boxes, known.ranking, int(known.marks[LEADER])
-    known.levels[RATE], known.levels[RUNNER_UP] = ranking.rates[leader], runner_up(ranking, leader)
+    known.levels[RUNNER_UP] = runner_up(ranking, leader)
     leave(boxes, leader)
     known.marks[LEADER] = leader
     if former >= 0 and former != leader:
         join(boxes, former, UNCERTAIN)
         boxes.doubt[former] = 0.0
-    if former != leader and WIDTHS[1] * pulls >= LASTING:
+    if former != leader and SPANS[1] * pulls >= LASTING:
         arm = int(boxes.ahead[len(boxes.ring) + UNCERTAIN])
         while arm < len(boxes.ring):  # what boxes took away from an excess they took under the former leader
             boxes.doubt[arm] = 0.0
@@ -284,7 +286,8 @@ def update(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, l
             recheck_box(policy, memory, boxes, box, lead, pulls[leader])
     if last != leader:
         leave(boxes, last)
-        find_box(policy, memory, boxes, last, 0, lead, pulls[leader])
+        boxes.doubt[last] = 0.0
+        join(boxes, last, UNCERTAIN)
 
 
 def certify_none_to_open(policy: Policy, known: LeaderBounds, lead: Lead) -> None:
@@ -330,10 +333,10 @@ def find_box(policy: Policy, memory: Memory, boxes: LeadBoxes, arm: int, first: 
     """
     belief, value = memory.belief(arm), 0.0
     for box in range(first, BOXES):
-        if box > 0 and WIDTHS[box] * pulls < LASTING:
+        if box > 0 and SPANS[box] * pulls < LASTING:
             break
         if boxes.drawn[box] == 0:
-            draw_box(boxes, box, lead)
+            draw_box(boxes, box, lead, pulls)
         value = policy.excess(belief, edge(boxes, box, 0), edge(boxes, box, 1))
         if value > MARGIN:
             join(boxes, arm, box)
@@ -371,34 +374,39 @@ def least_of_uncertain(
 def widest_for(excess: float) -> int:
     """The first box that may hold an arm with this excess: a guess, by what boxes take away as a rule."""
     box = 0
-    while box < BOXES - 1 and TAKEN * WIDTHS[box] > excess:
+    while box < BOXES - 1 and TAKEN * SPANS[box] > excess:
         box += 1
     return box
 
 
-def box_around(lead: Lead, width: float, times: float, dearer: float = 1.0) -> tuple[Lead, Lead]:
-    """Two leads: the extremes are what they are, all else may move by `width`; the leader's spend may fall, or grow.
+def box_around(lead: Lead, box: int, pulls: float) -> tuple[Lead, Lead]:
+    """Two leads: the extremes are what they are, all else may move as far as so many more pulls of the leader move it.
 
-    Its price may be `dearer` times as high or low on top of that, as another leader's is. The total spend may grow;
-    where that is not positive, a box says nothing about what follows.
+    These are its `SPANS` times what it has had: its spend may grow by that, the rest wanders, what is squared twice as
+    far. In the widest box, which is to hold many leaders one after another, its price may be `ANY_PRICE` times as high
+    or low on top of that. The total spend may grow; where that is not positive, a box says nothing about what follows.
     """
-    step, less, more = width * abs(lead.rate), 1.0 - width, 1.0 + width
+    root, times, dearer = math.sqrt(SPANS[box] / pulls), 1.0 + SPANS[box], ANY_PRICE if box == 0 else 1.0
+    step = min(WANDER * root * math.sqrt(lead.spread) / lead.price, WIDEST * abs(lead.rate)) + LEAST * abs(lead.rate)
+    width = min(WIDEST, SWAY * root)
+    less, more = 1.0 - width, 1.0 + width
     seen = lead.reward_max, lead.cost_min, lead.cost_max
     low = Lead(
         lead.rate - step, 0.0, less * lead.price / dearer, lead.arms, *seen, less * less * lead.spread,
-        less * lead.size, lead.opened, less * lead.usual_price, lead.usual_rate - step, lead.spent,
+        less * less * lead.size, lead.opened, less * lead.usual_price, lead.usual_rate - step, lead.spent,
     )  # fmt: skip
     high = Lead(
         lead.rate + step, times * lead.spend, more * lead.price * dearer, lead.arms, *seen, more * more * lead.spread,
-        more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step, times * lead.spent,
+        more * more * lead.size, more * lead.opened + 1.0, more * lead.usual_price, lead.usual_rate + step,
+        times * lead.spent,
     )  # fmt: skip
     return low, high
 
 
-def draw_box(boxes: LeadBoxes, box: int, lead: Lead) -> None:
+def draw_box(boxes: LeadBoxes, box: int, lead: Lead, pulls: float) -> None:
     """Draw a box around the lead."""
     edges = boxes.edges
-    low, high = box_around(lead, WIDTHS[box], TIMES[box], ANY_PRICE if box == 0 else 1.0)
+    low, high = box_around(lead, box, pulls)
     for i in range(len(low)):
         edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
         edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
