@@ -43,7 +43,7 @@ class Endpoint:
         arm = {"provider": "here", "max_output_tokens": TOKENS}
         file = {
             "campaign": {"name": "bill", "budget": budget, "currency": "USD", "seed": SEED},
-            "providers": {"here": {"base_url": provider.base_url, "key_env": KEY}},
+            "providers": {"here": {"base_url": provider.base_url, "key_env": KEY, "not_billed": [500]}},
             "arms": {
                 each.name: {"model": each.name, "input": each.input, "output": each.output, **arm} for each in models
             },

@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from decimal import Decimal
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -42,7 +43,7 @@ import openai
 from benchmarks.provider import Model, Provider
 from outlay import Campaign
 from outlay.campaign import verify
-from outlay.integrations.litellm import BudgetRouter
+from outlay.integrations.litellm import BudgetRouter, failure_cost
 from outlay.tables import Table
 from outlay.theory.fluid_optimum import fluid_at
 
@@ -59,6 +60,7 @@ PLAYERS = ("outlay", "simple-shuffle", "provider budget", "deployment budget", "
 CAPPED = ("outlay", "provider budget", "deployment budget")
 KINDS = ("chat", "chat", "chat", "stream", "stream", "left", "cancelled")
 ENDS = ("told", "expired", "cancelled")
+UNBILLED = partial(failure_cost, not_billed=[500])  # by this provider
 TIMEOUT, HANG, TTL = 1.0, 2.0, 5.0  # seconds: of a call, of a model that hangs, of a pull
 
 
@@ -157,7 +159,8 @@ async def play(player: str, calls: int, seed: int, provider: Provider, store: st
     settings: dict[str, Any] = {"num_retries": 5, "retry_after": 0, "disable_cooldowns": True}
     budget = None
     if player == "outlay":
-        budget = Timed(ARMS, cap, store=store, name=f"run {seed}", policy="Ration", seed=seed, reward=reward)
+        terms: dict[str, Any] = {"store": store, "name": f"run {seed}", "policy": "Ration", "seed": seed}
+        budget = Timed(ARMS, cap, reward=reward, failure_cost=UNBILLED, **terms)
         budget.campaign.expect_requests(round(calls / (1 - MODELS[0].fails - MODELS[0].rate_limited)))  # with retries
         budget.seconds = []
         settings["plugins"] = [budget]
@@ -300,9 +303,8 @@ def roughly(calls: int, seed: int) -> Rough:
 async def mixed(calls: int, seed: int, provider: Provider, store: str) -> Counter[str]:
     """What became of the calls."""
     cap, came, numbers = PER_CALL * calls, Counter[str](), iter(range(calls))
-    budget = BudgetRouter(
-        ARMS, cap, store=store, name="rough", policy="Ration", seed=seed, reward=reward, ttl=TTL, wait=TTL
-    )
+    terms: dict[str, Any] = {"store": store, "name": "rough", "policy": "Ration", "seed": seed, "ttl": TTL}
+    budget = BudgetRouter(ARMS, cap, reward=reward, failure_cost=UNBILLED, wait=TTL, **terms)
     budget.campaign.expect_requests(calls)
     settings: dict[str, Any] = {"num_retries": 2, "retry_after": 0, "disable_cooldowns": True, "timeout": TIMEOUT}
     router = litellm.Router(model_list=models(provider.base_url, "outlay", cap), plugins=[budget], **settings)
@@ -430,12 +432,16 @@ class Proxy(Process):
 
 
 PLUGIN = """
-from outlay.integrations.litellm import BudgetRouter
+from functools import partial
+
+from outlay.integrations.litellm import BudgetRouter, failure_cost
 
 def reward(kwargs, answer):
     return float(answer.choices[0].message.content.startswith("good"))
 
-budget = BudgetRouter({arms}, {cap}, store="sqlite:///{path}", name="kill", policy="Ration", ttl=5, reward=reward)
+unbilled = partial(failure_cost, not_billed=[500])
+terms = dict(store="sqlite:///{path}", name="kill", policy="Ration", ttl=5, reward=reward, failure_cost=unbilled)
+budget = BudgetRouter({arms}, {cap}, **terms)
 made = sum(arm.pulls for arm in budget.campaign.status().arms)  # by those that were killed
 budget.campaign.expect_requests(max(0, {requests} - made))
 """

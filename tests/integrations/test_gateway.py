@@ -150,7 +150,8 @@ def test_who_leaves_before_there_is_an_answer_is_told_what_it_costs(tmp_path: Pa
     ("model", "status", "code"), [("broken", 500, "server_error"), ("busy", 429, "rate_limit_exceeded")]
 )
 def test_a_provider_that_fails(model: str, status: int, code: str, provider: Provider, tmp_path: Path) -> None:
-    with gateway(tmp_path, provider.base_url, {"arms.bad": {**BROKEN, "model": model}}) as gate:
+    changes = {"arms.bad": {**BROKEN, "model": model}, "providers.here.not_billed": [500]}
+    with gateway(tmp_path, provider.base_url, changes) as gate:
         with pytest.raises(openai.APIStatusError) as failed:
             gate.client().chat.completions.create(**{**ASKED, "model": "bad"})
         [pull] = gate.pulls()
@@ -162,7 +163,8 @@ def test_a_provider_that_fails(model: str, status: int, code: str, provider: Pro
 @pytest.mark.parametrize("stream", [False, True])
 def test_another_arm_is_tried(stream: bool, provider: Provider, tmp_path: Path) -> None:
     arms = {"bad": BROKEN, "worse": BROKEN, "good": {**BROKEN, "model": "small", "input": 0.15, "output": 0.6}}
-    with gateway(tmp_path, provider.base_url, {"arms": arms, "calls.retries": 2}) as gate:
+    changes = {"arms": arms, "calls.retries": 2, "providers.here.not_billed": [500]}
+    with gateway(tmp_path, provider.base_url, changes) as gate:
         for _ in range(4):
             answer = gate.client().chat.completions.create(**ASKED, stream=stream)
             assert answer.model == "small" if isinstance(answer, ChatCompletion) else [*answer]
@@ -532,13 +534,21 @@ def test_a_stream_that_breaks_off_ends_with_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "status", "words", "ends"),
     [
-        (({"error": {"message": "too long", "code": "context_length_exceeded"}}, 400), 400, "too long", "cancelled"),
+        (({"error": {"message": "too long", "code": "context_length_exceeded"}}, 400), 400, "too long", "expired"),
+        (({"error": {"message": "filtered", "code": "content_filter"}}, 400), 400, "filtered", "expired"),
+        (({"error": {"message": "too large", "code": None}}, 413), 413, "too large", "cancelled"),
         (({"detail": "what?"}, 422), 422, "answered 422", "cancelled"),
         (({"error": {"message": f"bad key {KEY}"}}, 400), 400, "bad key ***", "cancelled"),
         (({"error": {"message": f"bad key {KEY}"}}, 401), 502, "refused the key of this endpoint", "told"),
-        ((b"<html>", 503), 503, "answered 503", "told"),
-        ((b"", 302), 502, "answered 302", "told"),
-        ((b"", 999), 502, "answered 999", "told"),
+        (({"error": {"message": "no"}}, 403), 502, "refused the key of this endpoint", "told"),
+        (({"error": {"message": "not now"}}, 409), 409, "not now", "told"),
+        ((b"[" * 10_000, 429), 429, "answered 429", "told"),
+        (({"error": {"message": "broken"}}, 424), 424, "broken", "expired"),
+        ((b"", 499), 499, "answered 499", "expired"),
+        (({"error": {"message": "broken"}}, 502), 502, "broken", "expired"),
+        ((b"<html>", 503), 503, "answered 503", "expired"),
+        ((b"", 302), 502, "answered 302", "expired"),
+        ((b"", 999), 502, "answered 999", "expired"),
     ],
 )
 def test_refusals_of_a_provider(answer: Any, status: int, words: str, ends: str, tmp_path: Path) -> None:
@@ -553,7 +563,7 @@ def test_refusals_of_a_provider(answer: Any, status: int, words: str, ends: str,
     assert (refused.status_code, len(provider.seen)) == (status, 1)
     assert words in refused.json()["error"]["message"]
     assert KEY not in refused.text
-    assert (pull.status, pull.cost or 0) == (ends, 0)
+    assert (pull.status, pull.cost or 0) == (ends, pull.reserved if ends == "expired" else 0)
 
 
 def test_a_provider_that_cannot_be_reached_costs_nothing(tmp_path: Path) -> None:
@@ -650,7 +660,8 @@ class Process:
 def test_killed_and_started_again(provider: Provider, tmp_path: Path) -> None:
     """What was under way is still set aside: with it the ledger is never below the bill. And no key was written."""
     slow = {**BROKEN, "model": "slow"}
-    file = written(tmp_path, provider.base_url, {"arms.slow": slow, "arms.bad": BROKEN})
+    changes = {"arms.slow": slow, "arms.bad": BROKEN, "providers.here.not_billed": [500]}
+    file = written(tmp_path, provider.base_url, changes)
 
     async def called(address: str) -> None:
         async with httpx2.AsyncClient(timeout=30) as client:
@@ -713,6 +724,11 @@ def test_killed_and_started_again(provider: Provider, tmp_path: Path) -> None:
         ),
         ({"providers.here.key_env": "sk-1-secret"}, "holds a key; got 'no such name'"),
         ({"providers.here.limit": "tokens"}, "must be one of max_completion_tokens, max_tokens"),
+        ({"providers.here.not_billed": 500}, "providers.here.not_billed of gateway.toml must be a list of statuses"),
+        (
+            {"providers.here.not_billed": [200]},
+            "providers.here.not_billed of gateway.toml must be a whole number ≥ 300",
+        ),
         ({"access.key_env": ["NOT_SET"]}, "access.key_env of gateway.toml must be set in the environment"),
         ({"access.keys": ["x"]}, "lacks access.key_env"),
         ({"access.keys": ["x"], "access.key_env": [HERE]}, "access.keys, which is unknown"),

@@ -27,10 +27,11 @@ litellm = pytest.importorskip("litellm", reason="litellm is not installed: pip i
 
 import httpx  # noqa: E402
 import openai  # noqa: E402
-from benchmarks.gateway import Proxy  # noqa: E402
+from benchmarks.gateway import UNBILLED, Proxy  # noqa: E402
 from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
 
 from outlay.integrations.litellm import BudgetRouter, failure_cost  # noqa: E402
+from outlay.integrations.spending import costs_nothing  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cap-an-llm-bill.md"
@@ -79,7 +80,7 @@ def test_what_is_told_is_what_the_provider_bills(
 ) -> None:
     """Retries, failures and refusals among them, and streams that are read to the end."""
     store = f"sqlite:///{tmp_path / 'bill.db'}"
-    budget = budgets([SMALL, LARGE, "openai/flaky"], store=store, reward=good)
+    budget = budgets([SMALL, LARGE, "openai/flaky"], store=store, reward=good, failure_cost=UNBILLED)
 
     async def story() -> Any:
         chat = router(budget, *map(deployment, (SMALL, LARGE)), deployment("openai/flaky", info=FLAKY), num_retries=3)
@@ -105,7 +106,7 @@ def test_what_is_told_is_what_the_provider_bills(
 
 def test_each_retry_and_each_fallback_is_a_pull(provider: Provider, budgets: Callable[..., BudgetRouter]) -> None:
     """The fallback's group has one other model: nothing of the choices before may stick."""
-    budget = budgets([BROKEN, SMALL])
+    budget = budgets([BROKEN, SMALL], failure_cost=UNBILLED)
 
     async def story() -> Any:
         models = deployment(BROKEN, info=DOLLAR), deployment(SMALL, "spare")
@@ -240,8 +241,47 @@ def test_who_was_reached_may_bill(said: Any, charged: bool, budgets: Callable[..
     assert pull.cost == (pull.reserved if charged else 0)
 
 
-def whole(body: bytes) -> tuple[bytes, ...]:
-    return (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body),)
+def whole(body: bytes, status: int = 200) -> tuple[bytes, ...]:
+    head = b"HTTP/1.1 %d OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    return (head % (status, len(body)) + body,)
+
+
+NO = b'{"error": {"message": "no", "code": null}}'
+
+
+@pytest.mark.parametrize(
+    "status", [400, 401, 402, 403, 404, 408, 409, 413, 422, 424, 429, 499, 500, 502, 503, 504, 529]
+)
+@pytest.mark.parametrize("body", [NO, NO.replace(b"null", b'"content_filter"')])
+def test_errors_cost_what_the_endpoint_says(status: int, body: bytes, budgets: Callable[..., BudgetRouter]) -> None:
+    budget = budgets([SMALL])
+
+    async def story() -> Any:
+        async with answering(*whole(body, status)) as address:
+            with pytest.raises(openai.APIError):
+                await call(router(budget, deployment(SMALL, api_base=address, api_key="any")))
+            await settled(budget)
+        return next(iter(budget.campaign.pulls()))
+
+    pull = run(story())
+    free = costs_nothing(status, body)
+    assert (pull.status, pull.cost, pull.reward) == (("told", 0, 0) if free else ("expired", pull.reserved, 0))
+
+
+def test_an_attempt_is_judged_by_its_own_error(budgets: Callable[..., BudgetRouter]) -> None:
+    """The second answer has no usage, and the error that LiteLLM makes of it was raised while it handled the first."""
+    budget = budgets([SMALL])
+
+    async def story() -> Any:
+        async with answering(*whole(b"[1]")) as address:
+            there = deployment(SMALL, api_base=address, api_key="any")
+            nobody = deployment(SMALL, "first", api_base="http://127.0.0.1:9/v1", api_key="any")
+            with pytest.raises(openai.APIError):
+                await call(router(budget, there, nobody, fallbacks=[{"first": ["chat"]}]), group="first")
+            await settled(budget, 2)
+        return [(pull.status, pull.cost == pull.reserved) for pull in budget.campaign.pulls()]
+
+    assert run(story()) == [("told", False), ("expired", True)]
 
 
 MESSAGE = b'"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"good"}}]'
@@ -671,6 +711,9 @@ def test_examples_run() -> None:
 def test_what_failures_cost() -> None:
     refused = litellm.BadRequestError("No.", "m", "p")
     assert failure_cost(refused) == 0
+    assert failure_cost(litellm.ContentPolicyViolationError("No.", "m", "p")) is None
+    assert failure_cost(litellm.JSONSchemaValidationError("m", "p", "{", "{}")) is None
+    assert failure_cost(litellm.InternalServerError("?", "p", "m"), not_billed=[500]) is None
     assert failure_cost(ValueError("?")) is None
     refused.__cause__ = httpx.ReadError("?")
     assert failure_cost(refused) is None

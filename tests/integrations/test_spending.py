@@ -1,6 +1,7 @@
 """The same verbs wherever the campaign is: memory, a file, a service; from one event loop and the next."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from outlay import Campaign, Client
 from outlay.campaign.ledger.events import Amount
 from outlay.errors import BadParameter, BudgetSpent, NoCampaign, NotNow
-from outlay.integrations.spending import Spending, campaign_at
+from outlay.integrations.spending import Spending, campaign_at, costs_nothing
 from outlay.service.auth import KeyStore
 from tests.service.conftest import running
 
@@ -117,6 +118,18 @@ def test_a_campaign_that_is_there_needs_no_terms(tmp_path: Path) -> None:
         other.disconnect()
     with pytest.raises(BadParameter, match="budget of campaign_at must be given for a campaign in memory"):
         campaign_at(None, "bill", ARMS)
+
+
+def test_which_errors_certainly_cost_nothing() -> None:
+    refused = {status for status in range(100, 1000) if costs_nothing(status, b"")}
+    assert refused >= {400, 401, 402, 403, 404, 405, 409, 410, 413, 415, 422, 429, 451}
+    assert refused.isdisjoint((*range(400), 408, 424, *range(452, 1000)))
+    for content in (b"", b"no JSON", b"[]", b"[" * 10**5, b'{"error": "no"}', b'{"error": {"code": ["x"]}}', b"\xff"):
+        assert costs_nothing(400, content)
+        assert not costs_nothing(500, content)
+    for code in ("content_filter", "content_policy_violation", "context_length_exceeded"):
+        said = json.dumps({"error": {"code": code}}).encode()
+        assert (costs_nothing(400, said), costs_nothing(400, said, [400])) == (False, True)
 
 
 @pytest.mark.parametrize("store", [5, b"sqlite:///spend.db", ["memory"]])

@@ -2,7 +2,7 @@
 
 A call reads top to bottom: `Gateway._chat` bounds what it can cost on each arm and asks the campaign; `_ProviderCall`
 calls the provider, and ends the pull once: told, where the provider says how many tokens it took; cancelled, where the
-request was refused; charged with its ceiling, where nobody knows what was billed. A client that leaves changes nothing
+request was refused; charged with its ceiling, where it may have been billed. A client that leaves changes nothing
 of that: what the provider sends is read to its end.
 """
 
@@ -31,7 +31,7 @@ from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
 from outlay.integrations.prompts import prompt_context
-from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
+from outlay.integrations.spending import Spending, campaign_at, costs_nothing, tokens_at_most
 from outlay.service import ServiceSettings
 from outlay.service.endpoints import JSON, ApiRequest
 from outlay.service.problems import Refused, problem_of
@@ -41,7 +41,7 @@ LAST = 3.0  # seconds for pulls to be ended when the service stops
 REST = 1.0  # seconds for a stream to end that has said so
 LONG = 60.0  # seconds: who would have to wait longer is told that the quota is used
 BAD_REQUEST = (400, 413, 415, 422)  # the request's fault, not the arm's
-UNSURE = (408, 504, 524)  # somebody in between gave up: the provider may have billed it
+TOO_LATE = (408, 504, 524)  # somebody in between gave up: no time is left for another arm
 CODES = {"no_key": "invalid_api_key", "not_now": "rate_limit_exceeded"}  # as OpenAI says it
 EVENTS = "text/event-stream"
 CONTEXT = "x-outlay-context"  # the header in which a client says what the campaign is told of a request, as JSON
@@ -329,7 +329,7 @@ class _ProviderCall:
             finally:
                 await answer.aclose()
         finally:
-            if not self._is_over:  # it took too long, broke off, or was cancelled: nobody knows what was billed
+            if not self._is_over:  # it failed, took too long, broke off, or was cancelled: it may have been billed
                 await self._charge()
 
     async def _answer(self, content: bytes, send: Send) -> None:
@@ -386,11 +386,12 @@ class _ProviderCall:
     async def _refused(self, answer: httpx2.Response, content: bytes) -> None:
         """An error of the provider; it is passed on, but never with a key."""
         status, provider = answer.status_code if 400 <= answer.status_code < 600 else 502, self._arm.provider
-        if status in BAD_REQUEST:
-            await self._over(self._gateway.spending.cancel(self._pull, f"the provider refused it: {status}"))
-        elif status not in UNSURE:
-            await self._tell(Decimal(0), 0.0)
-        again = status not in (*BAD_REQUEST, *UNSURE)
+        if costs_nothing(answer.status_code, content, provider.not_billed):
+            if status in BAD_REQUEST:
+                await self._over(self._gateway.spending.cancel(self._pull, f"the provider refused it: {status}"))
+            else:
+                await self._tell(Decimal(0), 0.0)
+        again = status not in (*BAD_REQUEST, *TOO_LATE)
         if status in (401, 403):
             raise self._failed(502, f"the provider {provider.name!r} refused the key of this endpoint", again)
         content = self._without_key(content)

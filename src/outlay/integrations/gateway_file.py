@@ -33,6 +33,7 @@ class Provider:
     url: str  # of chat completions
     limit: str  # its name of the limit of an answer
     key: str | None = field(repr=False)
+    not_billed: tuple[int, ...] = ()  # statuses of its errors that cost nothing, though those of others may
 
 
 class ModelArm(NamedTuple):
@@ -184,8 +185,9 @@ def _provider(name: str, table: _TomlTable) -> Provider:
     base = table.take("base_url", _address)
     key = table.take("key_env", _secret, None)
     limit = table.take("limit", word, LIMITS[0], words=LIMITS)
+    not_billed = table.take("not_billed", _statuses, ())
     table.done()
-    return Provider(name, base.rstrip("/") + CHAT, limit, key)
+    return Provider(name, base.rstrip("/") + CHAT, limit, key, not_billed)
 
 
 def _arm(name: str, table: _TomlTable, providers: dict[str, Provider]) -> ModelArm:
@@ -238,6 +240,12 @@ def _names(source: str, path: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise BadParameter(source, path, "a list of names", value)
     return tuple(label(source, path, name) for name in value)
+
+
+def _statuses(source: str, path: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise BadParameter(source, path, "a list of statuses from 300 to 599", value)
+    return tuple(whole(source, path, status, at_least=300, at_most=599) for status in value)
 
 
 def _secrets(source: str, path: str, value: object) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from outlay.campaign import Campaign
@@ -23,12 +23,13 @@ from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
 from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
-from outlay.integrations.spending import Spending, campaign_at, tokens_at_most
+from outlay.integrations.spending import Spending, campaign_at, costs_nothing, tokens_at_most
 from outlay.text import listed
 
 with needed("outlay.integrations.litellm"):
     import httpx
     import litellm
+    import openai
     from litellm.integrations.custom_logger import CustomLogger
 
 if TYPE_CHECKING:
@@ -55,25 +56,20 @@ UNHURRIED = (None, "auto", "default", "flex", "standard_only")
 PRICES_OF_CALLS = ("input_cost_per_query", "input_cost_per_request")
 CALLS = ("acompletion", "atext_completion", "aembedding", "aresponses", "anthropic_messages", "aanthropic_messages")
 MOST_OPEN = 100_000  # attempts that are remembered until they are reported; left streams never are
-NOT_BILLED = (
-    litellm.BadRequestError,
-    litellm.AuthenticationError,
-    litellm.PermissionDeniedError,
-    litellm.NotFoundError,
-    litellm.UnprocessableEntityError,
-    litellm.RateLimitError,
-    litellm.ServiceUnavailableError,
-    litellm.InternalServerError,
-)
+ERRORS = tuple(litellm.LITELLM_EXCEPTION_TYPES)
 NOT_REACHED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _log = logging.getLogger("outlay.litellm")
 
 
-def failure_cost(error: Exception) -> Amount | None:
+def failure_cost(error: Exception, not_billed: Container[int] = ()) -> Amount | None:
     """What a failed attempt costs, as far as its error says.
 
-    0 where the provider was not reached or has refused; None where nobody knows: after a timeout, where the connection
-    broke, or where what came was no answer.
+    0 where the provider was not reached or has refused (`costs_nothing`); None where it may have billed: after a
+    timeout, where the connection broke, where what came was no answer, and after its other errors.
+
+    Args:
+        error: LiteLLM's.
+        not_billed: statuses of the provider's errors that it does not bill, such as 500.
 
     >>> failure_cost(litellm.RateLimitError("Slow down.", "openai", "gpt-4o"))
     0
@@ -82,13 +78,20 @@ def failure_cost(error: Exception) -> Amount | None:
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, (httpx.HTTPError, TimeoutError, json.JSONDecodeError)):
-        cause = cause.__cause__ or cause.__context__  # the nearest: behind it may be those of attempts before this one
+        cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, ERRORS):  # of an attempt before this one
+            cause = None
     if isinstance(cause, NOT_REACHED):
         return 0
-    broke = isinstance(cause, (httpx.TransportError, TimeoutError, json.JSONDecodeError))
-    if isinstance(error, litellm.InternalServerError) and not isinstance(cause, httpx.HTTPStatusError):
-        broke = True  # which LiteLLM also raises where a call succeeded, and its answer cannot be understood
-    return 0 if isinstance(error, NOT_BILLED) and not broke else None
+    if isinstance(cause, httpx.HTTPStatusError):
+        try:
+            content = cause.response.content
+        except httpx.ResponseNotRead:
+            content = b""
+        return 0 if costs_nothing(cause.response.status_code, content, not_billed) else None
+    if cause is not None or isinstance(error, litellm.ContentPolicyViolationError):
+        return None
+    return 0 if isinstance(error, openai.APIStatusError) and costs_nothing(error.status_code, b"") else None
 
 
 class _Attempt(NamedTuple):

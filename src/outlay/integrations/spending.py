@@ -1,9 +1,10 @@
 """What calls are paid from: a campaign in memory, in a file, in PostgreSQL or behind `outlay serve`, by one address."""
 
 import asyncio
+import json
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,8 @@ PER_REQUEST = 100  # tokens that a provider may add to a prompt
 PER_MESSAGE = 16
 PER_TOOL = 64
 FORMATTED = 1000  # where there are tools at all, or a format of the answer
+REFUSED = frozenset(range(400, 452)) - {408, 424}  # 408: it took too long; 424: something failed on the way
+BILLED = ("content_filter", "content_policy_violation", "context_length_exceeded")  # refusals that Azure bills
 
 
 def campaign_at(
@@ -76,6 +79,30 @@ def tokens_at_most(request: str, messages: int, tools: int, formatted: bool) -> 
     size = max(len(text.encode(errors="surrogatepass")) for text in (request, rewritten))
     added = PER_REQUEST + PER_MESSAGE * messages + PER_TOOL * tools
     return size + added + (FORMATTED if tools or formatted else 0)
+
+
+def costs_nothing(status: int, content: bytes, not_billed: Container[int] = ()) -> bool:
+    """Whether a provider that answered with this error certainly bills nothing.
+
+    A status from 400 to 451 says that the request was refused before any work was done. After 408, 424, 499 and 5xx, of
+    which some providers bill some, it may have been done; so too where a filter or a limit has refused what was read.
+
+    Args:
+        status: of the answer.
+        content: its body.
+        not_billed: statuses of which the user knows better.
+
+    >>> costs_nothing(429, b""), costs_nothing(500, b""), costs_nothing(500, b"", not_billed=[500])
+    (True, False, True)
+    >>> costs_nothing(400, b'{"error": {"code": "content_filter"}}')
+    False
+    """
+    if status in not_billed or status not in REFUSED:
+        return status in not_billed
+    try:
+        return json.loads(content)["error"]["code"] not in BILLED
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return True
 
 
 class Spending:
