@@ -30,6 +30,7 @@ from outlay.campaign.records import PullStatus
 from outlay.errors import BadFile, CampaignConflict
 from outlay.integrations.gateway import Gateway
 from outlay.integrations.gateway_file import load
+from outlay.integrations.prompts import PROMPT_CONTEXT
 from outlay.service import ServiceSettings
 from outlay.service.auth import KeyStore
 from tests.integrations.gateways import ASKED, GONE, HERE, KEY, Handler, gateway, scripted, written
@@ -801,6 +802,26 @@ def test_the_campaign_that_is_there_is_used(tmp_path: Path) -> None:
         Gateway(load(written(tmp_path, "http://localhost/v1", none)), settings).spending.campaign.disconnect()
         with pytest.raises(CampaignConflict):
             Gateway(load(written(tmp_path, "http://localhost/v1", {"campaign.budget": 7})), settings)
+
+
+def test_a_campaign_that_is_told_of_no_prompts_is_refused_at_the_start(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/o.db"
+    file = load(written(tmp_path, "http://localhost/v1", {"campaign": {"name": "bill", "context": "prompt"}}))
+    with Campaign(["small", "large"], 5, "Frugal", store, name="bill"), running(store) as address:
+        behind = load(
+            written(
+                tmp_path, "http://localhost/v1", {"campaign": {"name": "bill", "context": "prompt", "store": address}}
+            )
+        )
+        for each, had in ((file, ", None"), (behind, "")):
+            words = (
+                f"gateway.toml, campaign: context of Campaign must be what campaign 'bill' was opened with{had}; got"
+            )
+            with pytest.raises(BadFile, match=re.escape(words)):
+                Gateway(each, ServiceSettings(store))
+    with Campaign(["small", "large"], 5, store=store, name="prompts", context=PROMPT_CONTEXT):
+        file = load(written(tmp_path, "http://localhost/v1", {"campaign": {"name": "prompts", "context": "prompt"}}))
+        Gateway(file, ServiceSettings(store)).spending.campaign.disconnect()
 
 
 def test_an_address_is_for_another_option() -> None:

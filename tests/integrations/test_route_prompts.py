@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,51 @@ def test_contexts_that_nobody_tells(budgets: Callable[..., BudgetRouter]) -> Non
         budgets(context="prompts", context_of=len)
     for policy, name in (("Ration", "Ration"), (LinearRation(features=19, alpha=0.5), "LinearRation")):
         assert f"by {name}" in repr(budgets(context="prompt", policy=policy).campaign)
+
+
+@pytest.mark.parametrize("place", ["object", "file", "service"])
+def test_a_campaign_that_was_opened_with_another_context(
+    place: str, budgets: Callable[..., BudgetRouter], tmp_path: Path
+) -> None:
+    """It is refused where the router is made; what is behind a service is asked about the context of prompts alone."""
+    store, prompt = f"sqlite:///{tmp_path / 'bill.db'}", {"context": "prompt"}
+    told, length = {"context_of": lambda _: {"length": 1}}, {"context": ["length"]}
+    mine = {"none": None, "length": ["length"], "prompt": PROMPT_CONTEXT}
+    campaigns = {name: Campaign([SMALL], 1, store=store, name=name, context=kinds) for name, kinds in mine.items()}
+    refused: list[tuple[str, dict[str, Any], str]] = [
+        ("none", prompt, r"^context of BudgetRouter must be what campaign 'none' was opened with.*; got 'prompt'$"),
+        ("length", prompt, r"^context of BudgetRouter must be what campaign 'length' was opened with.*; got 'prompt'$"),
+    ]
+    if place != "service":
+        refused += [
+            ("none", {**length, **told}, r"'none' was opened with, None; got \['length'\]$"),
+            ("prompt", {**length, **told}, r"'prompt' was opened with, 'prompt'; got \['length'\]$"),
+            (
+                "none",
+                told,
+                r"^context_of of BudgetRouter must be None, as campaign 'none' was opened without a context",
+            ),
+            (
+                "length",
+                {},
+                r"^context_of of BudgetRouter must be a function, as campaign 'length' was opened with a con",
+            ),
+        ]
+    with ExitStack() as stack:
+        address = stack.enter_context(running(store)) if place == "service" else store
+        made = litellm.callbacks[:]
+        for name, given, words in refused:
+            with pytest.raises(BadParameter, match=words):
+                budgets(dollars=None, store=campaigns[name] if place == "object" else address, name=name, **given)
+        assert litellm.callbacks == made
+        for name, given in (("none", {}), ("length", told), ("length", {**length, **told}), ("prompt", prompt)):
+            budgets(dollars=None, store=campaigns[name] if place == "object" else address, name=name, **given)
+        for campaign in campaigns.values():
+            campaign.disconnect()
+
+
+def test_a_service_that_does_not_answer_refuses_no_context(budgets: Callable[..., BudgetRouter]) -> None:
+    assert budgets(dollars=None, store="http://127.0.0.1:9", context="prompt").name == "default"
 
 
 def block(title: str) -> str:

@@ -30,8 +30,8 @@ from outlay.campaign.records import Pull
 from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
-from outlay.integrations.prompts import prompt_context
-from outlay.integrations.spending import Spending, campaign_at, costs_nothing, tokens_at_most
+from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
+from outlay.integrations.spending import Spending, campaign_at, check_context, costs_nothing, tokens_at_most
 from outlay.service import ServiceSettings
 from outlay.service.endpoints import JSON, ApiRequest
 from outlay.service.problems import Refused, problem_of
@@ -519,6 +519,11 @@ def _opened(file: GatewayFile, settings: ServiceSettings) -> Campaign | Client:
         raise BadFile(f"{file.source}, campaign: {error}") from None
     try:
         _check_arms(file, campaign)
+        if file.reads_prompts:
+            check_context("Campaign", campaign, PROMPT_CONTEXT)
+    except BadParameter as error:
+        campaign.disconnect()
+        raise BadFile(f"{file.source}, campaign: {error}") from None
     except BaseException:
         campaign.disconnect()
         raise

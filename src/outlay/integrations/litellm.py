@@ -23,7 +23,7 @@ from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
 from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
-from outlay.integrations.spending import Spending, campaign_at, costs_nothing, tokens_at_most
+from outlay.integrations.spending import Spending, campaign_at, check_context, costs_nothing, tokens_at_most
 from outlay.text import listed
 
 with needed("outlay.integrations.litellm"):
@@ -168,10 +168,16 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         if budget is not None:
             terms = {"mode": "hard", **terms} | ({} if context is None else {"context": context})
         self.campaign = campaign_at(store, name, arms, budget, **terms)
+        self._context_of = context_of
+        try:
+            self._check_context(context)
+        except BadParameter:
+            if self.campaign is not store:
+                self.campaign.disconnect()
+            raise
         self.name = self.campaign._named()
         self.spending = Spending(self.campaign)
         self._reward, self._prompt_tokens, self._failure_cost = reward, prompt_tokens, failure_cost
-        self._context_of = context_of
         self.mark = uuid.uuid4().hex[:12]  # public: LiteLLM takes loggers for one whose public texts and numbers agree
         self._known: frozenset[str] = frozenset()
         self._open: dict[int, _Attempt] = {}
@@ -354,6 +360,15 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             await self._end(attempt.pull, None if made else 0, 0)
 
     # Helpers.
+
+    def _check_context(self, context: ContextKinds | None) -> None:
+        """Refuse what no call of this campaign could be told, as far as that is known before one."""
+        if context is not None:
+            check_context(OWNER, self.campaign, context)
+        elif isinstance(self.campaign, Campaign) and (self.campaign.context is None) != (self._context_of is None):
+            without = self._context_of is not None
+            had = f"as campaign {self.campaign.name!r} was opened {'without' if without else 'with'} a context"
+            raise BadParameter(OWNER, "context_of", f"{None if without else 'a function'}, {had}", self._context_of)
 
     def _signal(self, kwargs: Mapping[str, Any]) -> Json | None:
         """What this object has said of the attempt whose parameters these are, if it is one of its own."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from outlay.campaign import Campaign
-from outlay.campaign.context import RequestContext
-from outlay.campaign.ledger.events import Amount
+from outlay.campaign.context import RequestContext, agreed_kinds
+from outlay.campaign.ledger.events import Amount, ContextKinds
 from outlay.campaign.pull import AnyPull
 from outlay.campaign.reasons import Reasons
 from outlay.campaign.records import Pull, Receipt, Status
-from outlay.errors import BadParameter, BudgetSpent, OutlayError
+from outlay.errors import BadParameter, BudgetSpent, OutlayError, ServiceError
+from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
 
 if TYPE_CHECKING:
     from outlay.client import AsyncClient, Client
@@ -65,6 +66,28 @@ def campaign_at(
     if budget is not None:
         return Campaign(arms, budget, store=store, name=name, **terms)
     return Campaign.open(str(store), name)
+
+
+def check_context(owner: str, campaign: "Campaign | Client", context: ContextKinds) -> None:
+    """Refuse a context that is not the one the campaign was opened with.
+
+    A campaign behind a service is asked about the context of prompts alone, and where the service does not answer,
+    nothing is refused before the first ask.
+    """
+    kinds, prompts = agreed_kinds(context), agreed_kinds(PROMPT_CONTEXT)
+    had = f"what campaign {campaign._named()!r} was opened with"
+    if isinstance(campaign, Campaign):
+        if campaign.context != kinds:
+            shown = "prompt" if campaign.context == prompts else campaign.context
+            raise BadParameter(owner, "context", f"{had}, {shown!r}", "prompt" if kinds == prompts else context)
+    elif kinds == prompts:
+        try:
+            campaign.reasons(1, prompt_context(""))
+        except ServiceError as error:
+            if error.detail.startswith("context"):
+                raise BadParameter(owner, "context", had, "prompt") from error
+        except OutlayError:  # it cannot be reached, or the key may not read
+            pass
 
 
 def tokens_at_most(request: str, messages: int, tools: int, formatted: bool) -> int:
