@@ -1,4 +1,4 @@
-"""Snapshots: name → a function that makes the text. Each is made in a process of its own, where nothing is compiled."""
+"""Snapshots: name → a function that makes the text. They are made in another process, where nothing is compiled."""
 
 import hashlib
 import html
@@ -16,22 +16,26 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 ROOT = Path(__file__).parents[2]
+END = "\0"  # of a snapshot that others follow
 
 
-def made(name: str) -> str:
-    """The snapshot of this name: interpreted play is the compiled one's equal, and spares hundreds of compilations."""
+def made(*names: str) -> list[str]:
+    """Some snapshots, by one process: interpreted play is the compiled one's equal, and spares compiling hundreds.
+
+    Ledgers have one of their own, whose clock is set by hand.
+    """
     with tempfile.TemporaryDirectory() as cache:
         # The last bits of Beta's table depend on which of its kernels OpenBLAS takes for this processor.
         fixed = {"NUMBA_DISABLE_JIT": "1", "OPENBLAS_CORETYPE": "Haswell", "OUTLAY_CACHE_DIR": cache}
         plain = {"COLUMNS": "100", "NO_COLOR": "1", "TZ": "UTC", "PYTHONIOENCODING": "utf-8"}
         here = {key: value for key, value in os.environ.items() if not key.startswith("OUTLAY_")}
-        command = [sys.executable, "-m", "tests.golden", "--show", name]
+        command = [sys.executable, "-m", "tests.golden", "--show", *names]
         done = subprocess.run(
             command, cwd=ROOT, env={**here, **fixed, **plain}, capture_output=True, encoding="utf-8", timeout=600
         )
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return done.stdout
+    return done.stdout.split(END)
 
 
 def _json(content: object) -> str:
@@ -61,16 +65,17 @@ def _digests(result: Any) -> dict[str, str]:
     }
 
 
-def simulations(seed: int) -> str:
-    """Every policy on every law, and on one arm of each."""
+def simulations(seed: int, apart: int = 1) -> str:
+    """Every policy on one arm of each law, and on every law, or on one of so many in turn."""
     from outlay import Problem, simulate
     from tests.golden.examples import LAWS, MIXED, NEWER, PLAYERS
 
-    found = {}
-    for law, laws in {**LAWS, "mixed": tuple(MIXED.values())}.items():
+    players, found = {**PLAYERS, **NEWER}, {}
+    for turn, (law, laws) in enumerate({**LAWS, "mixed": tuple(MIXED.values())}.items()):
         problem = Problem(laws)
         scale = float(problem.mean_costs.min())
-        result = simulate(problem, {**PLAYERS, **NEWER}, budgets=[20.0 * scale, 50.0 * scale], runs=1, seed=seed)
+        some = players if law == "mixed" else dict([*players.items()][turn % apart :: apart])
+        result = simulate(problem, some, budgets=[20.0 * scale, 50.0 * scale], runs=1, seed=seed)
         found[law] = _digests(result)
     return _json(found)
 
@@ -239,4 +244,5 @@ SNAPSHOTS: dict[str, Callable[[], str]] = {
     "advice-requests.txt": partial(advice, "--requests", "50"),
     "advice.json": partial(advice, "--json"),
 }
+PARTS: dict[str, Callable[[], str]] = {"simulations-0": partial(simulations, 0, apart=4)}
 warnings.simplefilter("ignore")  # that nothing is compiled
