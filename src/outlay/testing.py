@@ -249,9 +249,8 @@ class PolicyContract:
             if not pulls.all():
                 continue
             leader, _ = leader_of(memory, pulls)
-            low, high = lazy_leader.box_around(
-                memory.lead(leader), *rng.choice([(0.001, 1.002), (0.02, 1.1), (0.5, 16.0)]).tolist()
-            )
+            drawn_for = rng.choice([(0.002, 1e4), (0.1, 100.0), (15.0, 1.0)]).tolist()
+            low, high = lazy_leader.box_around(memory.lead(leader), *drawn_for)
             high = high._replace(spent=rng.choice([1.0, 1.2, 16.0]) * abs(low.spent) + 1e-9)
             for arm, _ in itertools.product(range(self.arms), range(8)):
                 weights = rng.choice([0.0, 1.0, rng.random()], len(low))

@@ -379,14 +379,14 @@ def widest_for(excess: float) -> int:
     return box
 
 
-def box_around(lead: Lead, box: int, pulls: float) -> tuple[Lead, Lead]:
+def box_around(lead: Lead, span: float, pulls: float, dearer: float = 1.0) -> tuple[Lead, Lead]:
     """Two leads: the extremes are what they are, all else may move as far as so many more pulls of the leader move it.
 
-    These are its `SPANS` times what it has had: its spend may grow by that, the rest wanders, what is squared twice as
-    far. In the widest box, which is to hold many leaders one after another, its price may be `ANY_PRICE` times as high
-    or low on top of that. The total spend may grow; where that is not positive, a box says nothing about what follows.
+    These are `span` times the `pulls` that it has had: its spend may grow by that, the rest wanders, what is squared
+    twice as far. Its price may be `dearer` times as high or low on top of that, as another leader's is. The total spend
+    may grow; where that is not positive, a box says nothing about what follows.
     """
-    root, times, dearer = math.sqrt(SPANS[box] / pulls), 1.0 + SPANS[box], ANY_PRICE if box == 0 else 1.0
+    root, times = math.sqrt(span / pulls), 1.0 + span
     step = min(WANDER * root * math.sqrt(lead.spread) / lead.price, WIDEST * abs(lead.rate)) + LEAST * abs(lead.rate)
     width = min(WIDEST, SWAY * root)
     less, more = 1.0 - width, 1.0 + width
@@ -406,7 +406,7 @@ def box_around(lead: Lead, box: int, pulls: float) -> tuple[Lead, Lead]:
 def draw_box(boxes: LeadBoxes, box: int, lead: Lead, pulls: float) -> None:
     """Draw a box around the lead."""
     edges = boxes.edges
-    low, high = box_around(lead, box, pulls)
+    low, high = box_around(lead, SPANS[box], pulls, ANY_PRICE if box == 0 else 1.0)
     for i in range(len(low)):
         edges[box, 0, i], edges[box, 1, i] = low[i], high[i]
         edges[BOXES, 0, i] = max(low[i], edges[BOXES, 0, i])
