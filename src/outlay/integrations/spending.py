@@ -5,6 +5,7 @@ import json
 import time
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from outlay.client import AsyncClient, Client
 
 REMOTE = ("http://", "https://")
+SOON = 5.0  # seconds that a service has to say what requests it is told of
 FRESH = 1.0  # seconds for which reasons that were found are told again
 PER_REQUEST = 100  # tokens that a provider may add to a prompt
 PER_MESSAGE = 16
@@ -81,8 +83,10 @@ def check_context(owner: str, campaign: "Campaign | Client", context: ContextKin
             shown = "prompt" if campaign.context == prompts else campaign.context
             raise BadParameter(owner, "context", f"{had}, {shown!r}", "prompt" if kinds == prompts else context)
     elif kinds == prompts:
+        once = copy(campaign)
+        once._retry_for, once._timeout = 0.0, SOON
         try:
-            campaign.reasons(1, prompt_context(""))
+            once.reasons(1, prompt_context(""))
         except ServiceError as error:
             if error.detail.startswith("context"):
                 raise BadParameter(owner, "context", had, "prompt") from error
