@@ -824,6 +824,18 @@ def test_a_campaign_that_is_told_of_no_prompts_is_refused_at_the_start(tmp_path:
         Gateway(file, ServiceSettings(store)).spending.campaign.disconnect()
 
 
+@pytest.mark.parametrize("context", ["prompt", ["length"], GONE])
+@pytest.mark.parametrize("requests", [100, GONE])
+def test_a_context_without_a_number_of_requests_is_said_in_the_log(
+    context: Any, requests: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    changes = {"campaign.context": context, "campaign.requests": requests, "campaign.policy": GONE}
+    file = load(written(tmp_path, "http://localhost/v1", changes))
+    Gateway(file, ServiceSettings(f"sqlite:///{tmp_path}/o.db")).spending.campaign.disconnect()
+    said = "campaign 'bill' does not know how many requests there are" in caplog.text
+    assert said == (context is not GONE and requests is GONE)
+
+
 def test_an_address_is_for_another_option() -> None:
     command = [sys.executable, "-c", "from outlay.cli import main; main()", "serve", "--proxy", "127.0.0.1"]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -175,6 +175,24 @@ def test_a_campaign_that_was_opened_with_another_context(
             campaign.disconnect()
 
 
+@pytest.mark.parametrize("known", [{"requests": 10}, {}, {"context": None}, None])
+def test_a_context_without_a_number_of_requests_is_said_in_the_log(
+    known: dict[str, Any] | None, provider: Provider, budgets: Callable[..., BudgetRouter], caplog: Any
+) -> None:
+    budget = budgets(**{"context": "prompt", **(known or {})})
+    if known is None:
+        budget.campaign.expect_requests(10)
+
+    async def story() -> None:
+        for _ in range(2):
+            await router(budget).acompletion("chat", asking("Why?"), max_tokens=50)
+        await budget.reported()
+
+    asyncio.run(story())
+    words = "campaign 'default' does not know how many requests there are"
+    assert [words in record.getMessage() for record in caplog.records].count(True) == (known == {})
+
+
 def test_a_service_that_does_not_answer_refuses_no_context(budgets: Callable[..., BudgetRouter]) -> None:
     assert budgets(dollars=None, store="http://127.0.0.1:9", context="prompt").name == "default"
 

@@ -1,6 +1,7 @@
 """LinearRation: the whole choice against a slow twin, and what it must do with useless, useful and unknown things."""
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from outlay.beliefs.linear import REWARD, combined
 from outlay.engine.oracle import trace
 from outlay.errors import BadParameter, NotCovered
 from outlay.formulas.argmax import Now
-from outlay.formulas.pacing import enough, price_index
+from outlay.formulas.pacing import FINEST, enough, price_at, price_index
 from outlay.policies import LinearRation, Ration
 
 ARMS, FEATURES = 3, 2
@@ -152,6 +153,17 @@ def test_the_price_does_not_depend_on_where_the_search_starts() -> None:
         index = found.pop()
         assert enough(hopes, costs, left, index)
         assert index == -1024 or not enough(hopes, costs, left, index - 1)
+
+
+def test_without_a_number_of_requests_the_price_is_the_best_rate() -> None:
+    """The most reward per cost of any rule that serves all requests: no arm alone has it where arms change places."""
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        hopes, costs = rng.random((3, 6)), rng.uniform(0.1, 2.0, (3, 6))
+        rules = np.array([*product(range(3), repeat=6)])  # an arm for each request
+        best = (hopes[rules, range(6)].sum(axis=1) / costs[rules, range(6)].sum(axis=1)).max()
+        assert best >= (hopes.sum(axis=1) / costs.sum(axis=1)).max()
+        assert best <= price_at(price_index(hopes, costs, 0.0, 0)) < best * math.exp(1 / FINEST) * (1 + 1e-12)
 
 
 def test_an_arm_that_comes_later_and_pulls_under_way() -> None:

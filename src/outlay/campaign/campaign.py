@@ -105,7 +105,8 @@ class Campaign(SpendingFunctions):
         pool: another campaign of the store, with a hard cap on the sum of all campaigns that have it as their pool.
         context: what is told of each request, from which the policy chooses the arm for it: a mapping from names to
             "number", "number:500" (divided by 500), a list of categories, "hashed:8", or the length of a vector; names
-            alone, for numbers; or the length of one vector. The policy is then `policies.LinearRation`.
+            alone, for numbers; or the length of one vector. The policy is then `policies.LinearRation`; without
+            `requests` or `expect_requests` it looks for the most reward per cost, and names nearly always one arm.
 
     >>> campaign = Campaign(arms=["small", "large"], budget=10.0)
     >>> while (pull := campaign.ask()) is not None:

@@ -2,8 +2,9 @@
 
 Served each by the arm with the largest hope − λ·cost, requests cost less on average the larger λ is, and are worth
 less. λ is the smallest price at which they cost what is left for each request, or are worth nothing: then money alone
-is scarce, and λ is the best rate. Both fall as λ rises, so the answer on a grid does not depend on where the search
-starts; from the price of the request before it takes two looks, as a rule.
+is scarce, and λ is the best rate, the largest reward for its cost that any choice of arms has for all of them. Both
+fall as λ rises, so the answer on a grid does not depend on where the search starts; from the price of the request
+before it takes two looks, as a rule.
 
 These functions run in the interpreter and compiled.
 """
@@ -55,6 +56,8 @@ def price_index(hopes: Array, costs: Array, per_request: float, start: int) -> i
     >>> hopes, costs = np.array([[0.3], [0.6]]), np.array([[0.1], [0.4]])
     >>> price_index(hopes, costs, 0.25, start=500), price_index(hopes, costs, 9.0, start=0)  # λ = 1; 0
     (0, -1024)
+    >>> round(price_at(price_index(hopes, costs, 0.0, start=0)))  # no number of requests: the best rate, 0.3 / 0.1
+    3
     """
     low, high, step = start - 1, start, 1
     while high < MOST and not enough(hopes, costs, per_request, high):

@@ -31,7 +31,14 @@ from outlay.client import Client
 from outlay.errors import BadFile, BadParameter, BudgetSpent, NotNow, OverBudget, ServiceError
 from outlay.integrations.gateway_file import GatewayFile, ModelArm
 from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
-from outlay.integrations.spending import Spending, campaign_at, check_context, costs_nothing, tokens_at_most
+from outlay.integrations.spending import (
+    Spending,
+    campaign_at,
+    check_context,
+    costs_nothing,
+    tokens_at_most,
+    warn_without_requests,
+)
 from outlay.service import ServiceSettings
 from outlay.service.endpoints import JSON, ApiRequest
 from outlay.service.problems import Refused, problem_of
@@ -541,6 +548,8 @@ def _check_arms(file: GatewayFile, campaign: Campaign | Client) -> None:
             if name != status.fallback:
                 raise BadFile(f"{file.source}: arms.{name} has fallback_only, and campaign.fallback is not {name!r}")
             campaign.disable_arm(name)
+    if file.reads_prompts or "context" in file.terms:
+        warn_without_requests(status)
 
 
 async def _body(request: ApiRequest, most: int) -> bytes:

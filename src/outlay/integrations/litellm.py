@@ -23,7 +23,14 @@ from outlay.campaign.settings import checked_reward
 from outlay.checks import real, whole
 from outlay.errors import BadParameter, BudgetSpent, NotNow, OutlayError, OverBudget, needed
 from outlay.integrations.prompts import PROMPT_CONTEXT, prompt_context
-from outlay.integrations.spending import Spending, campaign_at, check_context, costs_nothing, tokens_at_most
+from outlay.integrations.spending import (
+    Spending,
+    campaign_at,
+    check_context,
+    costs_nothing,
+    tokens_at_most,
+    warn_without_requests,
+)
 from outlay.text import listed
 
 with needed("outlay.integrations.litellm"):
@@ -406,7 +413,10 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
             if narrowed is None or arm in narrowed:
                 by_arm.setdefault(arm, []).append(each)
         if not by_arm.keys() <= self._known:
-            self._known = frozenset(arm.name for arm in (await self.spending.status()).arms)
+            status = await self.spending.status()
+            if not self._known and self._context_of is not None:
+                warn_without_requests(status)
+            self._known = frozenset(arm.name for arm in status.arms)
         for arm in by_arm.keys() - self._known:
             said = f"{arm} of model group {model!r} is no arm of campaign {self.name!r}: add it there"
             raise _Refused(f"{said}, beside {listed(sorted(self._known))}")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import time
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
@@ -30,6 +31,7 @@ PER_TOOL = 64
 FORMATTED = 1000  # where there are tools at all, or a format of the answer
 REFUSED = frozenset(range(400, 452)) - {408, 424}  # 408: it took too long; 424: something failed on the way
 BILLED = ("content_filter", "content_policy_violation", "context_length_exceeded")  # refusals that Azure bills
+_log = logging.getLogger("outlay.spending")
 
 
 def campaign_at(
@@ -92,6 +94,13 @@ def check_context(owner: str, campaign: "Campaign | Client", context: ContextKin
                 raise BadParameter(owner, "context", had, "prompt") from error
         except OutlayError:  # it cannot be reached, or the key may not read
             pass
+
+
+def warn_without_requests(status: Status) -> None:
+    """Say in the log that a campaign which is told of requests does not know how many there are."""
+    if status.requests is None and status.expected is None:
+        said = "campaign %r does not know how many requests there are, and names nearly always the arm with the most "
+        _log.warning(said + "reward per cost, whatever the request: say requests, or expect_requests", status.name)
 
 
 def tokens_at_most(request: str, messages: int, tools: int, formatted: bool) -> int:

@@ -44,6 +44,10 @@ class LinearRation(Parameters):
     with T the arm's pulls and σ the standard error of a guess. This request is served likewise, with q in place of 1/T:
     q = 1/T + zᵀ(S + P)⁻¹z, z the request less the mean of the arm's, S their squares and products, P the penalty.
 
+    With a budget and no number of requests there is always another one to spend on, and λ is the best rate: the most
+    reward for its cost of any rule that serves the last 128 requests. Then one arm, as a rule the cheapest, is named
+    nearly always, and where fewer requests come than there is money for, money is left: say how many there are.
+
     Every arm is pulled once first, unless mean costs are told: then an arm that was never pulled is taken to bring the
     largest reward so far at its mean cost, and one that is too dear even so is never pulled. While nothing has paid,
     the arm is pulled that has used the least money.
@@ -54,7 +58,7 @@ class LinearRation(Parameters):
         reward_bound: the largest possible reward, where known; a larger one that is seen replaces it.
         alpha: how much is explored; 0 takes means as they are.
         budget: B, what may be spent in all; whoever plays it fills it in. None: no limit.
-        requests: N, the pulls that may be made in all, likewise.
+        requests: N, the pulls that may be made in all, likewise. None: no limit, and money alone is scarce.
 
     >>> policy = LinearRation(features=1, budget=300.0, requests=400)
     >>> memory, rng = policy.memory(arms=2), np.random.default_rng(0)
