@@ -225,7 +225,8 @@ class Market:
             own = float(np.var([r for _, r in pairs]))
         unseen = M or max(0.0, self.rate * self.lead_price)
         spread = usual_spread(everything, place, self.rate, relative)
-        v = own + (2 * spread + unpaid(everything, place, share) * unseen**2) / T
+        hidden = unpaid(everything, place, share) * slow_thrifty.varying(pairs) * unseen**2
+        v = own + (2 * spread + hidden) / T
         if v == 0:
             return math.inf if T > 1 else -g
         D = max(0.0, closed(m, v, M)) if M > 0 else 0.0  # by rounding it may be below 0

@@ -139,11 +139,19 @@ def excess(at: Standing, arm: int, usual: Usual, slope: float, budget: float | N
         return -g
     M = max(0.0, largest_seen(at, r, None)) * min(1.0, 10 * dearer)
     v = float(np.var([reward - r * cost for cost, reward in at.arms[arm]]))
-    v += (2 * usual_spread(at, arm, r, dearer) + unpaid(at, arm, min(1.0, 10 * dearer)) * M**2) / T
+    hidden = unpaid(at, arm, min(1.0, 10 * dearer)) * varying(at.arms[arm]) * M**2
+    v += (2 * usual_spread(at, arm, r, dearer) + hidden) / T
     if v == 0:
         return math.inf if T > 1 else -g
     D = max(0.5 * math.log(1 + m**2 / v), closed(m, v, M) if M > 0 else 0.0)
     return shrunken(T * D, T * at.prices[arm] ** 2 / v, r, usual) - g
+
+
+def varying(pairs: Pairs) -> float:
+    """The share of the mean squared reward that is variance, one pull more counted as one that varies."""
+    rewards = np.array([reward for _, reward in pairs])
+    own = float(np.mean(rewards**2))
+    return (len(pairs) * float(np.var(rewards)) / own + 1) / (len(pairs) + 1) if own > 0 else 1.0
 
 
 def shrunken(evidence: float, q: float, rate: float, usual: Usual) -> float:

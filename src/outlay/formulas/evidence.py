@@ -214,6 +214,8 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     own = own_spread(belief, price, most_price)
     least_own = own if one else least_own_spread(belief, price, most_price)
     unseen = bound if bound > 0.0 else max(0.0, low.rate * low.price)  # or else what the leader pays on average
+    unsteady = math.sqrt(varying_share(belief))
+    unseen *= unsteady
     variance = own + prior_spread(belief, low, high, unseen, relative) / pulls
     evidence = closed_evidence(shortfall, variance, bound) if bound > 0.0 else 0.0
     if not (bound > 0.0 and least_own < of.steady * high.spread):
@@ -224,7 +226,8 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     if not one:
         least_bound, _ = seen_between(-math.inf, low, high)
         relative = due.price / high.price
-        least = least_own + prior_spread(belief, high, low, least_bound * ample(relative), relative) / pulls
+        least_unseen = least_bound * ample(relative) * unsteady
+        least = least_own + prior_spread(belief, high, low, least_unseen, relative) / pulls
     return shrunken_evidence(of, pulls * evidence, pulls * due.price * due.price, least, variance, low, high) - enough
 
 
@@ -374,3 +377,12 @@ def unpaid(belief: Belief | PooledBelief, high: Lead, relative: float) -> float:
     own, share = belief.mean_reward * belief.mean_reward + belief.var_reward, ample(relative)
     usual = high.size * (share * share)
     return max(0.0, 1.0 - 100.0 * (own / usual)) if own > 0.0 and usual > 0.0 else 1.0
+
+
+def varying_share(belief: Belief | PooledBelief) -> float:
+    """What share of an arm's mean square reward is its variance, one pull more counted as one that varies.
+
+    1 for an arm that has paid nothing so far; less for one that pays little but steadily, which hides nothing.
+    """
+    own = belief.mean_reward * belief.mean_reward + belief.var_reward
+    return (belief.pulls * (belief.var_reward / own) + 1.0) / (belief.pulls + 1) if own > 0.0 else 1.0
