@@ -22,6 +22,8 @@ class Thrifty(Parameters):
       (for costs ≥ 0 one that never cost anything; once a cost below 0 was seen, T·X̄² ≤ min(T, 4)·Var(X)) has E = 0.
     - **Scale.** With φ = X̄/x_L, the arm's price by the leader's, M and the size of a reward like all others count
       min(1, 10·φ) times, and s² counts max(1, φ)^¼ times: an arm that costs a thousandth does not pay what others pay.
+    - **Steadiness.** What an arm that pays little may yet pay, u·M², counts (T·h + 1)/(T + 1) times, h being the share
+      of its mean square reward that is variance: who pays a little each time hides nothing.
     - **Opening.** Two arms are opened at first, the others one by one, in an order drawn at random for each run. Told
       the budget, it opens while what is left would buy 2(m + 1)·ln(m + 1) pulls at the usual price x̄. Not told, the
       next arm is a challenger with the evidence E₀ against it and l = ln(spent/(2x̄)), at the slope 0.45.
