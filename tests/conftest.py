@@ -20,12 +20,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 # What a test compiles it compiles itself: the tests already fill all cores.
 os.environ["OUTLAY_COMPILE_CORES"] = "1"
 
+# Matrices here are small. Threads of OpenBLAS that have nothing to do turn in circles, on cores that others need.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 # LiteLLM asks a server for its prices when it is imported, unless it is told that those it brought along will do.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
-# Some tests edit a module twice within a second: what Python keeps of it tells the time in seconds, and would be stale.
+# What Python compiles of outlay and of the tests while they are collected it keeps, for the processes that tests start
+# and for the next session. Then it keeps nothing: some tests edit a module twice within a second, and it would not see.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = False
 
 # Thousands of tests and all that numba keeps lie in memory: to search that for garbage every 700 objects takes a tenth
 # of the suite's time.
@@ -34,6 +38,7 @@ gc.set_threshold(50_000, 20, 20)
 
 def pytest_collection_finish() -> None:
     """What was collected stays: no search for garbage need look at it."""
+    sys.dont_write_bytecode = True
     gc.collect()
     gc.freeze()
 
