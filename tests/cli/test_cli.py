@@ -145,7 +145,7 @@ class Slow(NamedTuple):
 
 def test_a_warning_is_one_line_without_our_source(tmp_path):
     (tmp_path / "slowly.py").write_text(SLOW)
-    drawn = "from outlay.report import page; page.write_report = lambda _, folder, **__: [folder]"  # the next test draws
+    drawn = "from outlay.report import page; page.write_report = lambda _, folder, **__: [folder]"  # the next draws
     command = [sys.executable, "-c", f"{drawn}; {COMMAND[-1]}", "compare", "G", *QUICK, "--policy", "slowly.py:Slow"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=_ascii())
     assert done.returncode == 0, done.stderr
