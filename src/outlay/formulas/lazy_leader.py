@@ -130,7 +130,7 @@ def lazy_best_by_excess(policy: Policy, memory: Memory, pulls: Counts, known: Le
             arm = int(known.marks[FREE])
         else:
             lead = memory.lead(leader)
-            update(policy, memory, pulls, known, leader, lead)
+            update(policy, memory, known, leader, lead)
             arm, excess = least_of_uncertain(policy, memory, pulls, known.boxes, leader, lead)
             arm = arm if excess <= 0.0 else leader
     known.marks[LAST] = arm
@@ -155,7 +155,7 @@ def lazy_best_of_opened(policy: Policy, memory: Memory, pulls: Counts, known: Le
 def opened_or_fresh(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, leader: int, fresh: int) -> int:
     """The leader, its challenger, or the arm to be opened next, if there is one."""
     lead, wanted = memory.lead(leader), math.inf
-    update(policy, memory, pulls, known, leader, lead)
+    update(policy, memory, known, leader, lead)
     surely_none = known.levels[OPEN_FROM] <= lead.spent <= known.levels[OPEN_UNTIL]
     if fresh < len(pulls) and not surely_none:
         wanted = -number(-policy.excess_of_new_arm(lead, lead))
@@ -192,7 +192,7 @@ def note_changes(memory: Memory, pulls: Counts, known: LeaderBounds, arms: Colle
             boxes.doubt[arm] = 0.0
             join(boxes, arm, UNCERTAIN)
     first = int(ranking.winners[1])
-    change_leader(known, first, pulls[first])
+    change_leader(known, first, memory.belief(first).pulls)
     marks[LAST], marks[FREE] = first, -1
 
 
@@ -220,7 +220,7 @@ def follow(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     note(ranking, last, belief)
     first = rank(ranking, pulls, last)
     if first != leader or last == leader:
-        change_leader(known, first, pulls[first])
+        change_leader(known, first, memory.belief(first).pulls)
     else:
         levels[RUNNER_UP] = max(rate, float(levels[RUNNER_UP]))
     return first
@@ -250,7 +250,7 @@ def find_leader(memory: Memory, pulls: Counts, known: LeaderBounds) -> int:
     known.levels[OPEN_FROM] = math.inf
     known.marks[LAST] = leader
     known.marks[FREE] = -1
-    change_leader(known, leader, pulls[leader])
+    change_leader(known, leader, memory.belief(leader).pulls)
     return leader
 
 
@@ -270,7 +270,7 @@ def change_leader(known: LeaderBounds, leader: int, pulls: int) -> None:
             arm = int(boxes.ahead[arm])
 
 
-def update(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, leader: int, lead: Lead) -> None:
+def update(policy: Policy, memory: Memory, known: LeaderBounds, leader: int, lead: Lead) -> None:
     """Ask the arms of the boxes that the lead has left, and the arm that was pulled last."""
     boxes, last = known.boxes, int(known.marks[LAST])
     if not within(boxes, BOXES, lead):
@@ -283,7 +283,7 @@ def update(policy: Policy, memory: Memory, pulls: Counts, known: LeaderBounds, l
                     known.levels[OPEN_FROM] = math.inf
         meet(boxes)
         for box in range(first_left, BOXES):
-            recheck_box(policy, memory, boxes, box, lead, pulls[leader])
+            recheck_box(policy, memory, boxes, box, lead, memory.belief(leader).pulls)
     if last != leader:
         leave(boxes, last)
         boxes.doubt[last] = 0.0
@@ -329,7 +329,7 @@ def recheck_box(policy: Policy, memory: Memory, boxes: LeadBoxes, box: int, lead
 def find_box(policy: Policy, memory: Memory, boxes: LeadBoxes, arm: int, first: int, lead: Lead, pulls: int) -> None:
     """Put an arm that is in no ring into the widest box, from the first on, in which it is certain, or among the due.
 
-    `pulls` are the leader's: few, and a narrow box would be left at once.
+    `pulls` are the leader's, of those that are remembered: few, and a narrow box would be left at once.
     """
     belief, value = memory.belief(arm), 0.0
     for box in range(first, BOXES):
@@ -364,7 +364,7 @@ def least_of_uncertain(
                 boxes.doubt[arm] = min(excess - (boxes.doubt[arm] + 1.0), HOPELESS)
             elif excess > boxes.doubt[arm]:
                 leave(boxes, arm)
-                find_box(policy, memory, boxes, arm, widest_for(excess), lead, pulls[leader])
+                find_box(policy, memory, boxes, arm, widest_for(excess), lead, memory.belief(leader).pulls)
             else:
                 boxes.doubt[arm] *= FADING
         arm = after
