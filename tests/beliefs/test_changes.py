@@ -187,3 +187,39 @@ def test_what_fades_against_every_sample_and_its_weight() -> None:
     wider.insert_at_random(rng)
     assert (wider.unopened(), wider.belief(3).pulls, wider.belief(1)) == (3, 0.0, memory.belief(1))
     assert memory.full() is False
+
+
+def test_a_corrected_sample_has_the_weight_it_has_by_now() -> None:
+    """The first and the last sample of an arm are replaced as if they had been so from the start; others nearly."""
+    rng = np.random.default_rng(8)
+    samples = [(int(rng.integers(2)), rng.exponential(), rng.normal()) for _ in range(300)]
+    mine = [n for n, (arm, _, _) in enumerate(samples) if arm == 0]
+    new = 1.5, 2.5
+
+    def told(change: int | None) -> FadingMoments:
+        memory = FadingMoments.empty(2, 50.0)
+        for n, (arm, cost, reward) in enumerate(samples):
+            memory.observe(arm, cost, *((new[1],) if n == change else (reward,)))
+        return memory
+
+    for place, off in ((0, 1e-9), (len(mine) - 1, 1e-9), (len(mine) // 2, 0.02)):
+        memory, (_, cost, reward) = told(None), samples[mine[place]]
+        memory.revise(0, place, (cost, reward), (cost, new[1]))
+        assert memory.belief(0)[1:] == pytest.approx(told(mine[place]).belief(0)[1:], rel=off, abs=off)
+        assert memory.belief(1) == told(mine[place]).belief(1)
+        assert memory.lead(0).spread == pytest.approx(told(mine[place]).lead(0).spread, rel=off)
+
+
+def test_what_is_expected_fades_and_is_no_sign_of_a_change() -> None:
+    memory, same = FadingMoments.empty(2, 50.0), FadingMoments.empty(2, 50.0)
+    for _ in range(40):
+        for each in (memory, same):
+            each.observe(0, 1.0, 1.0)
+            each.observe(1, 1.0, 0.5)
+    memory.add_expected(0, 30, 1.0, 0.0)
+    assert (memory.forgotten(0), memory.pulls.tolist()) == (0, [70, 40])
+    for _ in range(30):
+        same.observe(0, 1.0, 0.0)
+    assert same.forgotten(0) > 0
+    assert memory.belief(1) == same.belief(1)
+    assert 0.4 < memory.belief(0).mean_reward < 0.6

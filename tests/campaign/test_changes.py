@@ -158,3 +158,29 @@ def test_pulls_that_nobody_told_are_no_change(store: str) -> None:
         played(campaign, 60, AFTER, rng)
         assert campaign.status().arms[0].forgotten > 250
     assert verify(store, "default").ok
+
+
+@pytest.mark.parametrize("how", ["amend", "charge", "late"])
+def test_what_fades_is_corrected_as_well(how: str) -> None:
+    """The better arm always seems to have paid nothing at first; its evidence is shown like that of `Thrifty`."""
+    late: dict[str, Any] = {"reward_within": 60.0, "missing_reward": 0.0} if how == "late" else {}
+    campaign = Campaign(["good", "fair"], 100.0, policies.Forgetful(changes_every=200.0), seed=3, **late)
+    for _ in range(80):
+        pull = campaign.ask()
+        assert pull is not None
+        if pull.arm == "fair":
+            campaign.tell(pull, cost=1.0, reward=0.5)
+        elif how == "amend":
+            campaign.tell(pull, cost=1.0, reward=0.0)
+            campaign.amend(pull, reward=1.0)
+        elif how == "charge":
+            campaign.charge(pull)
+            campaign.tell(pull, cost=1.0, reward=1.0)
+        else:
+            campaign.tell(pull, cost=1.0)
+            campaign.reward(pull, 1.0)
+    good, fair = campaign.status().arms
+    assert good.pulls > 10 * fair.pulls
+    reasons = {arm.name: arm for arm in campaign.reasons().arms}
+    assert reasons["good"].leads
+    assert reasons["fair"].evidence is not None

@@ -4,10 +4,12 @@ import copy
 import inspect
 import math
 import pickle
+import re
 from array import array
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from outlay import parameters, policies
 from outlay.errors import BadParameter
 from outlay.parameters import Parameters, choice, equal, number
 from outlay.policies import UCBB1, UCBB2, UCBM1, CatoniRate, Fixed, baselines
-from outlay.policies.protocol import as_data, wants_budget
+from outlay.policies.protocol import as_data, has, memory_of, wants_budget
 
 MOMENTS: dict[str, Any] = {"var_cost": [0.04, 0.1], "var_reward": [0.09, 0.2], "cov": [0.0, -0.05]}
 BOUNDS: dict[str, Any] = {"cost_bound": 2.0, "reward_bound": 3.0}
@@ -314,3 +316,12 @@ def test_a_budget_is_asked_for_by_name() -> None:
         assert {key: plain(value) for key, value in told.items()} == {**GIVEN[name], "budget": 9.0}
         with pytest.raises(BadParameter, match=f"^budget of {name} must be > 0; got 0"):
             made(name)._replace(budget=0)
+
+
+def test_the_guide_names_the_policies_that_learn_no_correction() -> None:
+    some = {"Ration": policies.Ration()}
+    deaf = {name for name in GIVEN if not has(memory_of(some.get(name) or made(name), 2), "revise")}
+    page = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text(encoding="utf-8")
+    sentence = re.search(r"all can but those of (.*?) and the policies that look at features", page, re.S)
+    assert sentence
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == deaf - {"LinearRation", "LinUCB", "LinTS"}

@@ -19,12 +19,15 @@ from outlay.beliefs.moments import (
     SQUARES_COST,
     SQUARES_CROSS,
     SQUARES_REWARD,
+    Sample,
     empty_rows,
+    replace,
 )
 from outlay.beliefs.pooled import Lead, lead_of
 from outlay.beliefs.sequential import SequentialMoments
 from outlay.checks import Vector
 
+FIRST, LAST, NOW = range(3)  # rows of `FadingMoments.ages`
 LASTING = 16.0  # times the root of the time between changes: how much is spent until samples count e times less
 
 
@@ -58,12 +61,14 @@ class FadingMoments(NamedTuple):
     faded: Vector  # a row of sums per arm, and that of all pulls together, which does not fade
     pulls: NDArray[np.int64]  # [arm]: that were made
     changes_every: Vector  # [1]: L
+    ages: Vector  # [first or last, arm]: Σ x/W when the arm's first and last sample that count came; [NOW, 0]: by now
 
     @staticmethod
     def empty(arms: int, changes_every: float) -> "FadingMoments":
         """Make the memory before the first pull."""
         moments = SequentialMoments.empty(arms, watched=True)
-        return FadingMoments(moments, empty_rows(arms + 1), np.zeros(arms, np.int64), np.array([changes_every]))
+        pulls, ages = np.zeros(arms, np.int64), np.zeros((3, arms))
+        return FadingMoments(moments, empty_rows(arms + 1), pulls, np.array([changes_every]), ages)
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the order of the arms that are not open."""
@@ -71,19 +76,12 @@ class FadingMoments(NamedTuple):
 
     def observe(self, arm: int, cost: float, reward: float) -> None:
         """Let everything fade and take in one sample of `arm`."""
-        moments, faded = self.moments, self.faded
-        everything, before = len(faded) - 1, moments.past.forgotten[arm]
+        moments, before = self.moments, self.moments.past.forgotten[arm]
         moments.observe(arm, cost, reward)
-        self.pulls[arm] += 1
-        copy_row(moments.stats[everything], faded[everything])
-        mean = float(moments.stats[everything, FIRST_COST]) + float(moments.stats[everything, MEAN_COST])
-        if cost > 0.0 and mean > 0.0:
-            left = math.exp(-cost / (LASTING * math.sqrt(self.changes_every[0] * mean)))
-            for k in range(everything):
-                fade(faded[k], left)
-        take_in_faded(faded[arm], cost, reward)
+        take_in_and_fade(self, arm, cost, reward)
         if moments.past.forgotten[arm] != before:
-            copy_row(moments.stats[arm], faded[arm])
+            copy_row(moments.stats[arm], self.faded[arm])
+            self.ages[FIRST, arm] = self.ages[NOW, 0]
 
     def belief(self, arm: int) -> FadedBelief:
         """What is left of what was known of `arm`."""
@@ -131,14 +129,56 @@ class FadingMoments(NamedTuple):
         """Never: moments take the same room whatever the number of pulls."""
         return False
 
+    def add_expected(self, arm: int, count: int, cost: float, reward: float) -> None:
+        """Take in `count` samples that are all alike: they fade, and are no sign of a change."""
+        self.moments.add_expected(arm, count, cost, reward)
+        for _ in range(count):
+            take_in_and_fade(self, arm, cost, reward)
+
+    def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
+        """Replace one sample of an arm by another, with the weight that it has by now.
+
+        When it came is known of the arm's first sample that counts and of its last; between them it is taken to have
+        come at its share of the way.
+        """
+        nth, count = place - self.forgotten(arm), float(self.moments.stats[arm, PULLS])
+        self.moments.revise(arm, place, old, new)
+        copy_row(self.moments.stats[-1], self.faded[-1])
+        if nth < 0:
+            return
+        first, last, now = self.ages[FIRST, arm], self.ages[LAST, arm], self.ages[NOW, 0]
+        came = first + (last - first) * (nth / (count - 1.0)) if count > 1.0 else last
+        replace(self.faded, arm, old, new, math.exp(came - now))
+
     def with_new_arm(self) -> "FadingMoments":
         """The same with one more arm, at the end of the order; `insert_at_random` gives it a random place."""
         faded = np.insert(self.faded, len(self.pulls), 0.0, axis=0)
-        return FadingMoments(self.moments.with_new_arm(), faded, np.append(self.pulls, 0), self.changes_every.copy())
+        ages = np.append(self.ages, np.zeros((3, 1)), axis=1)
+        moments, every = self.moments.with_new_arm(), self.changes_every.copy()
+        return FadingMoments(moments, faded, np.append(self.pulls, 0), every, ages)
 
     def insert_at_random(self, rng: np.random.Generator) -> None:
         """Give the arm that was added last a random place among those that are not open."""
         self.moments.insert_at_random(rng)
+
+
+def take_in_and_fade(memory: FadingMoments, arm: int, cost: float, reward: float) -> None:
+    """Let every arm's sums fade by what was spent, and take one sample into those of one arm."""
+    faded, stats = memory.faded, memory.moments.stats
+    everything = len(faded) - 1
+    memory.pulls[arm] += 1
+    copy_row(stats[everything], faded[everything])
+    mean = float(stats[everything, FIRST_COST]) + float(stats[everything, MEAN_COST])
+    if cost > 0.0 and mean > 0.0:
+        spent = cost / (LASTING * math.sqrt(memory.changes_every[0] * mean))
+        memory.ages[NOW, 0] += spent
+        left = math.exp(-spent)
+        for k in range(everything):
+            fade(faded[k], left)
+    memory.ages[LAST, arm] = memory.ages[NOW, 0]
+    if faded[arm, PULLS] == 0.0:
+        memory.ages[FIRST, arm] = memory.ages[NOW, 0]
+    take_in_faded(faded[arm], cost, reward)
 
 
 def fade(row: Vector, left: float) -> None:

@@ -141,19 +141,19 @@ def take_in_many(s: Vector, row: int, count: int, cost: float, reward: float) ->
     s[row, SQUARES_CROSS] += step_cost * step_reward * pulls * weight
 
 
-def replace(s: Vector, row: int, old: Sample, new: Sample) -> None:
-    """Replace one sample by another in a row of sums; exact but for rounding.
+def replace(s: Vector, row: int, old: Sample, new: Sample, weight: float = 1.0) -> None:
+    """Replace one sample by another in a row of sums, in which it has this weight; exact but for rounding.
 
-    With d the change of a value and m the mean before, T·mean grows by d, and a sum of centred products, of values
-    x and y, by (x' − m_x)(y' − m_y) − (x − m_x)(y − m_y) − d_x·d_y/T.
+    With d the change of a value, w its weight and m the mean before, T·mean grows by w·d, and a sum of centred
+    products, of values x and y, by w·(x' − m_x)(y' − m_y) − w·(x − m_x)(y − m_y) − w²·d_x·d_y/T.
     """
     pulls = float(s[row, PULLS])
     shift = s[row, FIRST_COST : FIRST_REWARD + 1]
     mean = s[row, MEAN_COST : MEAN_REWARD + 1]
     before, after = np.array(old) - shift - mean, np.array(new) - shift - mean
-    step = after - before
+    step = weight * (after - before)
     mean += step / pulls
-    grown = np.outer(after, after) - np.outer(before, before) - np.outer(step, step) / pulls
+    grown = weight * (np.outer(after, after) - np.outer(before, before)) - np.outer(step, step) / pulls
     s[row, SQUARES_COST] = max(0.0, s[row, SQUARES_COST] + grown[0, 0])
     s[row, SQUARES_REWARD] = max(0.0, s[row, SQUARES_REWARD] + grown[1, 1])
     s[row, SQUARES_CROSS] += grown[0, 1]

@@ -15,6 +15,7 @@ from outlay.beliefs.linear import LARGEST, PRICE
 from outlay.formulas.argmax import Counts, Now, leader_of, log_of
 from outlay.formulas.pacing import best_at, price_at, price_index
 from outlay.formulas.pricing import NOTHING, excess_in_dues, hull_position, known_cost, required_in_dues
+from outlay.policies.forgetful import Forgetful
 from outlay.policies.linear_ration import LinearRation, arm_to_try, money_for_each, noise, prospects
 from outlay.policies.protocol import Compared, LeaderMemory, Memory, Policy, Sampled, Scored, policy_kind
 from outlay.policies.ration import Ration
@@ -71,6 +72,8 @@ def explain_choice(
         return _against_the_edge(policy, memory, now, arms)
     if isinstance(policy, LinearRation):
         return _by_worth(policy, memory, now, arms, np.arange(len(pulls)) if among is None else np.array(among))
+    if isinstance(policy, Forgetful):
+        return _against_the_leader(policy.thrifty, memory, cast("Any", memory).pulls, arms)
     method = policy_kind(type(policy)).method
     if method == "excess":
         return _against_the_leader(cast("Compared", policy), memory, pulls, arms)

@@ -19,7 +19,7 @@ from outlay.campaign.ledger.state import Arm, Ending, PullState, State, mean_cos
 from outlay.parameters import is_record
 from outlay.policies.protocol import CampaignMemory, Policy, has
 
-WRITER = f"{__version__}/9"  # with the number of the layout, which may change before a version is out
+WRITER = f"{__version__}/10"  # with the number of the layout, which may change before a version is out
 CHECKSUM_BYTES = 4  # bytes of a checksum, before the snapshot
 
 
