@@ -92,8 +92,9 @@ def own_policy(problem: Problem, kind: Callable[..., BuiltIn], given: Known) -> 
 
 def fact(problem: Problem, name: str) -> Any:
     """What a problem says about itself, by the name of a parameter that asks for it."""
-    facts: Known = {**problem.second_moments(), **problem.bounds(), "costs": problem.mean_costs, "arm": problem.best}
-    value: Any = {**facts, "min_cost": float(problem.mean_costs.min())}[name]
+    facts: Known = {**problem.bounds(), "costs": problem.mean_costs, "arm": problem.best}
+    facts["min_cost"] = float(problem.mean_costs.min())
+    value: Any = facts[name] if name in facts else {**problem.second_moments()}[name]
     if not np.isfinite(value).all():
         raise NotCovered(f"{name} is infinite for this problem")
     return value
@@ -125,6 +126,8 @@ def policy_for(problem: Problem, name: str) -> BuiltIn:
 
 
 def _moments(problem: Problem) -> Known:
+    if problem.later:
+        raise NotCovered("arms that stay what they are")
     moments: Known = {**problem.second_moments()}
     for name, *values in zip(problem.names, *moments.values(), strict=True):
         if not np.isfinite(values).all():

@@ -151,6 +151,6 @@ def test_limits_are_above_zero() -> None:
 
 def test_results_are_not_saved(tmp_path: Any) -> None:
     problem = ContextualProblem(X, COSTS, REWARDS)
-    result = simulate(problem, policies.RoundRobin(), budgets=[9.0], requests=5, runs=2)
+    result = simulate(problem, policies.Fixed(1), budgets=[9.0], requests=5, runs=2)
     with pytest.raises(OutlayError, match="not written to files"):
         result.save(tmp_path / "result.parquet")

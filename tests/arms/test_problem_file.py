@@ -71,6 +71,14 @@ BROKEN = [
         "format = 1\nx = 1\ny = 1",
         "a problem has `format`, `[[arms]]` and `[[changes]]` tables only; this one also has x, y",
     ),
+    (
+        "format = 1\nchanges = [{start = 3, arms = [3]}]\n[[arms]]\n" + CONSTANT,
+        "change 0 has a `start` and 1 `[[changes.arms]]`, one for each arm, and no more",
+    ),
+    (
+        HEAD + CONSTANT + "[changes]\nstart = 3",
+        "a problem has one `[[changes]]` table per change; this one has one `changes` for all",
+    ),
     (HEAD + "cost = 1", "arm 0 ('arm 0') has no `law`" + KNOWN),
     (
         HEAD + 'name = "a"\nlaw = "Gauss"',

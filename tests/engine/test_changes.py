@@ -159,18 +159,22 @@ def test_what_is_refused() -> None:
         NotCovered, match=r"^lower_bound is about arms that stay what they are, and those of this problem"
     ):
         outlay.theory.lower_bound(CHANGING)
+    with pytest.raises(NotCovered, match=r"^second_moments is about arms that stay what they are"):
+        CHANGING.second_moments()
+    with pytest.raises(NotCovered, match=r"^bounds is about arms that stay what they are"):
+        outlay.report.problem_bounds(CHANGING, 100.0)
     falls = Problem.changing([(0, one), (5, Problem([Constant(0.25, 1)]))])
     assert {paper.min_cost for paper in paper_policies(falls).values()} == {0.125}
     cheaper = Problem.changing([(0, one), (5, Problem([Constant(1e-13, 1)]))])
     with pytest.raises(BadParameter, match=r"^min_cost of UCBB2 must be at most 1e-13, the smallest mean cost"):
         simulate(cheaper, policies.UCBB2(1.0, 1.0), [10.0])
     poorer = Problem.changing([(0, one), (5, Problem([Constant(1, 0)]))])
-    assert simulate(poorer, policies.RoundRobin(), [10.0], runs=1).reward[0, 0, 0] == 6.0
+    assert simulate(poorer, policies.Fixed(0), [10.0], runs=1).reward[0, 0, 0] == 6.0
     text = CHANGING.to_toml()
     for broken, words in [
         (text.replace("start = 60.0", "begin = 60.0"), "change 0 has a `start` and 3 `\\[\\[changes.arms\\]\\]`"),
         (text.replace("start = 150.0", "start = 50.0"), "the start of piece 2 of Problem.changing must be > 60"),
-        ("changes = 3\n" + text.split("[[changes]]")[0], "change 0 has a `start`"),
+        ("changes = 3\n" + text.split("[[changes]]")[0], "a problem has one `\\[\\[changes\\]\\]` table per change"),
     ]:
         with pytest.raises(BadFile, match=f"^{words}"):
             Problem.from_toml(broken)

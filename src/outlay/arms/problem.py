@@ -162,6 +162,7 @@ class Problem:
 
     def second_moments(self) -> SecondMoments:
         """Variances and covariances over arms, as the policies that know them take them: `UCBB1(**…)`."""
+        checked_problem("second_moments", self, free=True)
         var_cost, var_reward, cov = self._moments[2:]
         return {"var_cost": var_cost, "var_reward": var_reward, "cov": cov}
 

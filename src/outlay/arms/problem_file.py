@@ -87,10 +87,13 @@ def read(text: str, resolve: Resolve) -> tuple[list[tuple[float, list[AnyLaw]]],
         raise BadFile("a problem has one `[[arms]]` table per arm; this one has none")
     names = [table.pop("name", f"arm {i}") for i, table in enumerate(tables)]
     pieces = [(0.0, _laws(tables, names, "", resolve))]
-    for i, change in enumerate(changes if isinstance(changes, list) else [changes]):
+    if not isinstance(changes, list):
+        raise BadFile("a problem has one `[[changes]]` table per change; this one has one `changes` for all")
+    for i, change in enumerate(changes):
         given = change if isinstance(change, dict) else {}
-        laws = given.get("arms")
-        if given.keys() != {"start", "arms"} or not isinstance(laws, list) or len(laws) != len(names):
+        laws: Any = given.get("arms")
+        stated = isinstance(laws, list) and len(laws) == len(names) and all(isinstance(law, dict) for law in laws)
+        if given.keys() != {"start", "arms"} or not stated:
             raise BadFile(
                 f"change {i} has a `start` and {len(names)} `[[changes.arms]]`, one for each arm, and no more"
             )

@@ -193,7 +193,9 @@ def take_out(row: Vector, older: Vector) -> None:
     row[MEAN_REWARD] += step_reward * ratio
     row[SQUARES_COST] = max(0.0, row[SQUARES_COST] - older[SQUARES_COST] - step_cost * step_cost * weight)
     row[SQUARES_REWARD] = max(0.0, row[SQUARES_REWARD] - older[SQUARES_REWARD] - step_reward * step_reward * weight)
-    row[SQUARES_CROSS] -= older[SQUARES_CROSS] + step_cost * step_reward * weight
+    most = math.sqrt(row[SQUARES_COST] * row[SQUARES_REWARD])  # what is left may be rounding alone
+    cross = row[SQUARES_CROSS] - (older[SQUARES_CROSS] + step_cost * step_reward * weight)
+    row[SQUARES_CROSS] = min(max(cross, -most), most)
 
 
 def add_mark(past: Past, s: Vector, arm: int, place: int) -> None:

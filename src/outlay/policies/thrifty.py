@@ -57,7 +57,7 @@ class Thrifty(Parameters):
     horizon: Literal["told", "unknown"] = choice("told", "unknown", default="told")
     budget: float | None = number(default=None, above=0)
     changes: Literal["noticed", "ignored"] = choice("noticed", "ignored", default="noticed")
-    free_pulls: int = integer(default=0, at_least=0)
+    free_pulls: int = integer(default=0, at_least=0, at_most=1_000_000_000)
 
     known_budget: float = derived(budget_or_infinity)
 

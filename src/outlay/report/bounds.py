@@ -9,6 +9,7 @@ import numpy as np
 
 from outlay import theory
 from outlay.arms import Problem
+from outlay.arms.problem import checked_problem
 from outlay.checks import real, word
 from outlay.errors import BadParameter, NotCovered
 from outlay.policies import UCBB1, UCBB2C
@@ -103,6 +104,7 @@ def problem_bounds(problem: Problem, budget: float, constants: Constants = "both
     """
     budget = real("problem_bounds", "budget", budget, above=0)
     word("problem_bounds", "constants", constants, CONSTANTS)
+    checked_problem("bounds", problem, free=True)
     found, rows, distances = theory.rates(problem), [], dict[int, float]()  # D* by the index of the arm
     moments = problem.second_moments()
     finite = bool(np.isfinite([moments["var_cost"], moments["var_reward"]]).all())

@@ -135,6 +135,8 @@ def regret_curves(result: Result, kind: RegretKind = "pseudo", centre: Centre = 
 
 def floor_of(problem: Problem, budget: float | None = None, requests: int | None = None) -> Floor:
     """The lower bound of `problem`, or why the theory gives none; with requests, for B and N in this proportion."""
+    if problem.later:
+        return Floor(None, "no lower bound: the arms of this problem change", requests)
     try:
         sharp = lower_bound(problem) if requests is None else lower_bound(problem, budget=budget, requests=requests)
     except NotCovered as reason:
