@@ -17,6 +17,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 POLICIES = "add-a-policy.md"
 # Long runs, of policies that are compiled for these pages alone; what they do with such laws has tests of its own.
 RARELY = ("read-a-regret-curve.md", "choose-a-policy.md")
+AT_ONCE = ("baselines.md", "cluster.md")  # so few pulls that they take less time than a compilation
+MARKS = dict.fromkeys(RARELY, pytest.mark.soak) | dict.fromkeys(AT_ONCE, pytest.mark.interpreted)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -30,11 +32,7 @@ def refuse(*_: Any) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.soak if page.name in RARELY else (), id=page.name)
-        for page in PAGES
-        if blocks(page, "python")
-    ],
+    [pytest.param(page, marks=MARKS.get(page.name, ()), id=page.name) for page in PAGES if blocks(page, "python")],
 )
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.name == POLICIES:

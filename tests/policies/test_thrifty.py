@@ -111,11 +111,13 @@ def test_an_arm_that_costs_and_pays_at_once_and_seldom_is_found_with_free_pulls(
     """One pull of 200 costs 20 and pays 30, against 0.1 for 0.1; what never costs or pays has just so many pulls."""
     laws = [Discrete([0.0, cost], [0.0, 1.5 * cost], [0.995, 0.005]) for cost in (20.0, 0.0)]
     steady = Discrete([0.1], [0.1], [1.0])
-    problem, runs = Problem([laws[0], steady]), 20
-    policies = {"without": Thrifty(), "with": Thrifty(free_pulls=1000), "Wary": Wary(free_pulls=1000)}
-    lost = simulate(problem, policies, [200.0], runs=runs, seed=1, progress=False).regret()["mean"].tolist()
-    assert lost[0] > 0.4 * 200.0  # of the half of the budget that the better arm is ahead
-    assert max(lost[1:]) < 0.2 * 200.0
+    problem = Problem([laws[0], steady])
+    for policy, runs in ((Thrifty(), 20), (Thrifty(free_pulls=1000), 6), (Wary(free_pulls=1000), 6)):
+        lost = simulate(problem, policy, [200.0], runs=runs, seed=1, progress=False).regret()["mean"][0]
+        if policy.free_pulls:  # about 5 in every run
+            assert lost < 0.2 * 200.0
+        else:
+            assert lost > 0.4 * 200.0  # of the half of the budget that the better arm is ahead
     law: Law = lambda arm, k: (0.0, 0.0) if arm else (1.0, 0.5)  # noqa: E731
     for free_pulls in (0, 20, 300):
         run = Run(Thrifty(free_pulls=free_pulls), law, 2, 1000)

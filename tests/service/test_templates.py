@@ -126,7 +126,7 @@ def two(store: str) -> Iterator[list[TestClient]]:
         yield [one, other]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 20))])
 def test_two_services_and_a_library_never_pass_the_total(two: list[TestClient], store: str, seed: int) -> None:
     random, overrun, known = Random(seed), False, list[tuple[str, int, float]]()
     two[0].post("/v1/templates", json={**FREE, "total": 6, "reward_within": 0.01, "missing_reward": 0})
