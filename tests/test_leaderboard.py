@@ -19,6 +19,7 @@ from outlay.policies import Fixed, RoundRobin
 
 COINS = Entry("coins", "tiny", Problem([Bernoulli(0.5, 0.5), Bernoulli(0.5, 0.25)]))
 PLAYERS = {"RoundRobin": Contender("nothing", always(RoundRobin())), "Worst": Contender("nothing", always(Fixed(1)))}
+pytestmark = pytest.mark.interpreted
 TOLD = {"a": "nothing", "b": "bounds", "c": "moments"}
 
 

@@ -131,6 +131,7 @@ def test_saved_results_and_problems_come_back(tmp_path: Any) -> None:
     assert hash(CHANGING) != hash(PIECES[0][1])
 
 
+@pytest.mark.interpreted
 def test_what_is_refused() -> None:
     one, two = Problem([Constant(1, 1)]), Problem([Constant(1, 1)], names=["other"])
     for pieces, words in [

@@ -56,6 +56,7 @@ def test_a_budget_spent_to_the_cent_is_not_exceeded() -> None:
     assert result.reward[0, 0, 1] == pytest.approx(100_000.1, rel=1e-15)
 
 
+@pytest.mark.interpreted
 def test_a_policy_that_looks_at_the_budget_runs_once_for_each() -> None:
     problem = Problem([arms.Constant(1.0, 1.0), arms.Constant(1.0, 2.0)])
     result = outlay.simulate(problem, HalfAndHalf(), budgets=[10.0, 20.0, 40.0], runs=3)
