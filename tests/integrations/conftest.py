@@ -19,6 +19,11 @@ OFFERED = [
 ]
 
 
+# Where LiteLLM keeps who hears of calls, for the whole process.
+LOGGERS = ("callbacks", *(f"{kind}input_callback" for kind in ("", "_async_")))
+LOGGERS += tuple(f"{kind}{end}_callback" for kind in ("", "_async_") for end in ("success", "failure"))
+
+
 @pytest.fixture(scope="module")
 def running_provider() -> Iterator[Provider]:
     with Provider(OFFERED, hang=0.5) as provider:
@@ -37,8 +42,12 @@ def provider(running_provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Pro
 @pytest.fixture
 def budgets() -> Iterator[Callable[..., "BudgetRouter"]]:
     """A function that makes a `BudgetRouter`; LiteLLM forgets them after the test."""
+    import litellm
+
     from outlay.integrations.litellm import BudgetRouter
 
+    lists = [getattr(litellm, name) for name in LOGGERS]
+    before = [loggers[:] for loggers in lists]
     made = []
 
     def budget(
@@ -53,3 +62,5 @@ def budgets() -> Iterator[Callable[..., "BudgetRouter"]]:
     for each in made:
         each.unregister()
         each.campaign.disconnect()
+    for loggers, kept in zip(lists, before, strict=True):
+        loggers[:] = kept  # every Router leaves some there

@@ -66,8 +66,9 @@ def run(steps: Coroutine[Any, Any, Any]) -> Any:
 
 async def settled(budget: BudgetRouter, pulls: int | None = None) -> Any:
     """The campaign when LiteLLM has reported all calls."""
-    while budget._open or (pulls and len(budget.campaign.pulls()) < pulls):
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(120):
+        while budget._open or (pulls and len(budget.campaign.pulls()) < pulls):
+            await asyncio.sleep(0.005)
     return budget.campaign.status()
 
 
@@ -638,6 +639,20 @@ def test_several_budgets_in_one_process(provider: Provider, budgets: Callable[..
 
     run(story())
     assert [len(list(each.campaign.pulls())) for each in (first, second)] == [1, 1]
+
+
+def test_calls_are_told_where_a_process_has_more_routers_than_litellm_listens_for(
+    provider: Provider, budgets: Callable[..., BudgetRouter]
+) -> None:
+    for _ in range(120):
+        litellm.Router([deployment(SMALL)])
+    budget = budgets([SMALL], reward=good)
+
+    async def story() -> Any:
+        await call(router(budget, deployment(SMALL)))
+        return await settled(budget)
+
+    assert run(story()).exact.spent == provider.charged()["dollars"] > 0
 
 
 def test_the_choice_and_its_reason_are_logged(

@@ -188,12 +188,20 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
         self.mark = uuid.uuid4().hex[:12]  # public: LiteLLM takes loggers for one whose public texts and numbers agree
         self._known: frozenset[str] = frozenset()
         self._open: dict[int, _Attempt] = {}
-        litellm.logging_callback_manager.add_litellm_callback(self)
+        self._register()
+
+    def _register(self) -> None:
+        """Be heard: in LiteLLM's lists, whoever may have emptied them; it adds no more than a hundred loggers itself.
+
+        Every Router of a process has some, and one that is not among them never hears what its calls have cost.
+        """
+        for loggers in _lists_of_loggers():
+            if self not in loggers:
+                loggers.append(self)
 
     def unregister(self) -> None:
         """Hear no more from LiteLLM, whose lists are those of the whole process; the campaign stays as it is."""
-        events = ("input", "success", "failure", "_async_input", "_async_success", "_async_failure")
-        for loggers in (litellm.callbacks, *(getattr(litellm, f"{event}_callback") for event in events)):
+        for loggers in (*_lists_of_loggers(), litellm.input_callback, litellm._async_input_callback):
             while self in loggers:
                 loggers.remove(self)
 
@@ -238,8 +246,7 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
     async def run(self, context: Any) -> Any:
         """Mark the attempt as one that this campaign pays for; which deployments are healthy is not known yet."""
-        if self not in litellm.callbacks:  # which a program, or a test of it, may have emptied
-            litellm.callbacks.append(self)
+        self._register()
         context.signals[SIGNAL] = {"campaign": self.name, "plugin": self.mark}
         return context
 
@@ -482,6 +489,12 @@ class BudgetRouter(CustomLogger):  # type: ignore[misc]
 
 class _Refused(OutlayError):
     """A request that no ceiling can be given."""
+
+
+def _lists_of_loggers() -> list[list[Any]]:
+    """Where LiteLLM looks for who is to hear how calls ended, beside `callbacks`, from which it fills them."""
+    ended = ("success_callback", "failure_callback", "_async_success_callback", "_async_failure_callback")
+    return [litellm.callbacks, *(getattr(litellm, name) for name in ended)]
 
 
 def _signals(metadata: Any) -> Json:
