@@ -73,8 +73,8 @@ from outlay import policies
 from outlay.arms import catalogue
 from outlay.engine.jit import compile as together
 sent = together.Missing.compile_elsewhere
-def watched(self, started):
-    well = sent(self, started)
+def watched(self, *given):
+    well = sent(self, *given)
     print("elsewhere", well)
     return well
 together.Missing.compile_elsewhere = watched

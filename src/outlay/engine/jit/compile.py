@@ -136,7 +136,7 @@ class Missing:
         with suppress(Exception):
             compiled(_things(self.policy, self.arms), self.hard)
 
-    def compile_elsewhere(self, started: list["subprocess.Popen[bytes]"]) -> bool:
+    def compile_elsewhere(self, started: list["subprocess.Popen[bytes]"], over: threading.Event) -> bool:
         """Have another process compile it, which leaves it on disk; whether that went well."""
         try:
             sent = pickle.dumps((self.policy, self.arms, self.hard))
@@ -145,6 +145,8 @@ class Missing:
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0,
             ) as child:  # fmt: skip
                 started.append(child)
+                if over.is_set():
+                    child.kill()
                 child.communicate(sent)
         except (OSError, pickle.PicklingError, AttributeError, TypeError):  # no room, or it cannot be sent
             return False
@@ -183,11 +185,12 @@ def compile_all(missing: Sequence[Missing], cores: int, report: Callable[[float]
     portable = [each for each in missing if not each.here]
     helpers = min(cores, len(missing), len(portable) + 1) - 1
     started: list[subprocess.Popen[bytes]] = []
+    over = threading.Event()
     pool = ThreadPoolExecutor(max(helpers, 1), thread_name_prefix="outlay-compile")
     sent: dict[Future[bool], Missing] = {}
     try:
         if helpers:
-            sent = {pool.submit(each.compile_elsewhere, started): each for each in portable}
+            sent = {pool.submit(each.compile_elsewhere, started, over): each for each in portable}
         done = 0
         for each in missing:
             if each.here or not helpers:
@@ -203,6 +206,7 @@ def compile_all(missing: Sequence[Missing], cores: int, report: Callable[[float]
                     each.compile()
                 report(done := done + 1)
     finally:  # on Ctrl-C, too
+        over.set()  # who is about to start another process ends it
         pool.shutdown(wait=False, cancel_futures=True)
         for child in started:
             child.kill()
