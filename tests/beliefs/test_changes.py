@@ -210,6 +210,26 @@ def test_a_corrected_sample_has_the_weight_it_has_by_now() -> None:
         assert memory.lead(0).spread == pytest.approx(told(mine[place]).lead(0).spread, rel=off)
 
 
+@pytest.mark.parametrize(
+    "history", [(500, 800, 1), (100, 300, 1), (50, 300, 5), (3, 300, 50), (200, 160, 200), (1, 9, 1)]
+)
+def test_all_samples_corrected_alike_move_the_mean_alike(history: tuple[int, int, int]) -> None:
+    """However unevenly an arm was pulled: early, not while another was, and late."""
+    memory, rng, early = FadingMoments.empty(2, 100.0), np.random.default_rng(0), history[0]
+    samples = [(1.0, float(rng.random() < 0.5)) for _ in range(early + history[2])]
+    for n, (cost, reward) in enumerate(samples):
+        if n == early:
+            for _ in range(history[1]):
+                memory.observe(1, 1.0, 0.5)
+        memory.observe(0, cost, reward)
+    before = memory.belief(0)
+    for n, (cost, reward) in enumerate(samples):
+        memory.revise(0, n, (cost, reward), (cost, reward + 1.0))
+    after = memory.belief(0)
+    assert after.mean_reward == pytest.approx(before.mean_reward + 1.0, rel=1e-9)
+    assert 0.5 * before.var_reward - 1e-9 <= after.var_reward <= 1.5 * before.var_reward + 1e-9
+
+
 def test_what_is_expected_fades_and_is_no_sign_of_a_change() -> None:
     memory, same = FadingMoments.empty(2, 50.0), FadingMoments.empty(2, 50.0)
     for _ in range(40):

@@ -136,19 +136,27 @@ class FadingMoments(NamedTuple):
             take_in_and_fade(self, arm, cost, reward)
 
     def revise(self, arm: int, place: int, old: Sample, new: Sample) -> None:
-        """Replace one sample of an arm by another, with the weight that it has by now.
-
-        When it came is known of the arm's first sample that counts and of its last; between them it is taken to have
-        come at its share of the way.
-        """
-        nth, count = place - self.forgotten(arm), float(self.moments.stats[arm, PULLS])
+        """Replace one sample of an arm by another, with about the weight that it has by now."""
+        nth = place - self.forgotten(arm)
         self.moments.revise(arm, place, old, new)
         copy_row(self.moments.stats[-1], self.faded[-1])
-        if nth < 0:
-            return
-        first, last, now = self.ages[FIRST, arm], self.ages[LAST, arm], self.ages[NOW, 0]
-        came = first + (last - first) * (nth / (count - 1.0)) if count > 1.0 else last
-        replace(self.faded, arm, old, new, math.exp(came - now))
+        if nth >= 0:
+            replace(self.faded, arm, old, new, self._weight(arm, nth))
+
+    def _weight(self, arm: int, nth: int) -> float:
+        """About what the arm's `nth` sample that counts has left of 1.
+
+        When the first and the last came is known. Those between share the rest of what all have left, as if they had
+        come evenly between the two.
+        """
+        count = int(self.moments.stats[arm, PULLS])
+        first, last = (math.exp(self.ages[which, arm] - self.ages[NOW, 0]) for which in (FIRST, LAST))
+        if nth in (0, count - 1):
+            return last if nth else first
+        step = math.exp((self.ages[FIRST, arm] - self.ages[LAST, arm]) / (count - 1))  # from one to the one before it
+        before = np.arange(1, count - 1)  # how many came after each of them, and the last
+        share = step ** (count - 1 - nth) / float(np.sum(step**before))
+        return share * max(0.0, float(self.faded[arm, PULLS]) - first - last)
 
     def with_new_arm(self) -> "FadingMoments":
         """The same with one more arm, at the end of the order; `insert_at_random` gives it a random place."""

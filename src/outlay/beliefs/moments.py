@@ -10,6 +10,7 @@ References: Section 4.2 of Cayci, Eryilmaz, Srikant (2020) for slope and residua
 on a method for calculating corrected sums of squares and products", Technometrics 4 (1962).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +157,8 @@ def replace(s: Vector, row: int, old: Sample, new: Sample, weight: float = 1.0) 
     grown = weight * (np.outer(after, after) - np.outer(before, before)) - np.outer(step, step) / pulls
     s[row, SQUARES_COST] = max(0.0, s[row, SQUARES_COST] + grown[0, 0])
     s[row, SQUARES_REWARD] = max(0.0, s[row, SQUARES_REWARD] + grown[1, 1])
-    s[row, SQUARES_CROSS] += grown[0, 1]
+    most = math.sqrt(s[row, SQUARES_COST] * s[row, SQUARES_REWARD])
+    s[row, SQUARES_CROSS] = min(max(s[row, SQUARES_CROSS] + grown[0, 1], -most), most)
 
 
 def belief_of(s: Vector, row: int) -> Belief:
