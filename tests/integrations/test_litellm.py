@@ -726,7 +726,14 @@ def test_examples_run() -> None:
 def test_what_failures_cost() -> None:
     refused = litellm.BadRequestError("No.", "m", "p")
     assert failure_cost(refused) == 0
-    assert failure_cost(litellm.ContentPolicyViolationError("No.", "m", "p")) is None
+    sent = httpx.Request("POST", "http://a")
+    answer = httpx.HTTPStatusError("No.", request=sent, response=httpx.Response(400, request=sent))
+    for kind in (litellm.ContentPolicyViolationError, litellm.ContextWindowExceededError):
+        read = kind("No.", "m", "p")
+        for cause in (None, answer):  # which says no code: LiteLLM knows it by its words
+            read.__cause__ = cause
+            assert failure_cost(read) is None
+            assert failure_cost(read, not_billed=[400]) == 0
     assert failure_cost(litellm.JSONSchemaValidationError("m", "p", "{", "{}")) is None
     assert failure_cost(litellm.InternalServerError("?", "p", "m"), not_billed=[500]) is None
     assert failure_cost(ValueError("?")) is None

@@ -385,4 +385,4 @@ def varying_share(belief: Belief | PooledBelief) -> float:
     1 for an arm that has paid nothing so far; less for one that pays little but steadily, which hides nothing.
     """
     own = belief.mean_reward * belief.mean_reward + belief.var_reward
-    return (belief.pulls * (belief.var_reward / own) + 1.0) / (belief.pulls + 1) if own > 0.0 else 1.0
+    return (belief.pulls * (belief.var_reward / own) + 1.0) / (belief.pulls + 1) if 0.0 < own < math.inf else 1.0

@@ -525,9 +525,9 @@ def _opened(file: GatewayFile, settings: ServiceSettings) -> Campaign | Client:
     except BadParameter as error:
         raise BadFile(f"{file.source}, campaign: {error}") from None
     try:
-        _check_arms(file, campaign)
         if file.reads_prompts:
             check_context("Campaign", campaign, PROMPT_CONTEXT)
+        _check_arms(file, campaign)
     except BadParameter as error:
         campaign.disconnect()
         raise BadFile(f"{file.source}, campaign: {error}") from None

@@ -64,6 +64,7 @@ PRICES_OF_CALLS = ("input_cost_per_query", "input_cost_per_request")
 CALLS = ("acompletion", "atext_completion", "aembedding", "aresponses", "anthropic_messages", "aanthropic_messages")
 MOST_OPEN = 100_000  # attempts that are remembered until they are reported; left streams never are
 ERRORS = tuple(litellm.LITELLM_EXCEPTION_TYPES)
+READ = (litellm.ContentPolicyViolationError, litellm.ContextWindowExceededError)  # what was read may be billed
 NOT_REACHED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _log = logging.getLogger("outlay.litellm")
 
@@ -76,7 +77,7 @@ def failure_cost(error: Exception, not_billed: Container[int] = ()) -> Amount | 
 
     Args:
         error: LiteLLM's.
-        not_billed: statuses of the provider's errors that it does not bill, such as 500.
+        not_billed: a set or list of the statuses of the provider's errors that it does not bill, such as 500.
 
     >>> failure_cost(litellm.RateLimitError("Slow down.", "openai", "gpt-4o"))
     0
@@ -90,13 +91,15 @@ def failure_cost(error: Exception, not_billed: Container[int] = ()) -> Amount | 
             cause = None
     if isinstance(cause, NOT_REACHED):
         return 0
+    if isinstance(error, READ) and getattr(error, "status_code", None) not in not_billed:
+        return None
     if isinstance(cause, httpx.HTTPStatusError):
         try:
             content = cause.response.content
         except httpx.ResponseNotRead:
             content = b""
         return 0 if costs_nothing(cause.response.status_code, content, not_billed) else None
-    if cause is not None or isinstance(error, litellm.ContentPolicyViolationError):
+    if cause is not None:
         return None
     return 0 if isinstance(error, openai.APIStatusError) and costs_nothing(error.status_code, b"") else None
 
