@@ -230,6 +230,18 @@ def test_all_samples_corrected_alike_move_the_mean_alike(history: tuple[int, int
     assert 0.5 * before.var_reward - 1e-9 <= after.var_reward <= 1.5 * before.var_reward + 1e-9
 
 
+def test_what_has_faded_to_nothing_is_corrected_without_a_word() -> None:
+    memory = FadingMoments.empty(1, 1e-9)
+    for _ in range(5):
+        memory.observe(0, 1.0, 0.5)
+    before = memory.belief(0)
+    for n in range(4):
+        memory.revise(0, n, (1.0, 0.5), (1.0, 9.0))
+    assert memory.belief(0) == pytest.approx(before, abs=1e-6)
+    memory.revise(0, 4, (1.0, 0.5), (1.0, 0.75))
+    assert memory.belief(0).mean_reward == pytest.approx(0.75)
+
+
 def test_what_is_expected_fades_and_is_no_sign_of_a_change() -> None:
     memory, same = FadingMoments.empty(2, 50.0), FadingMoments.empty(2, 50.0)
     for _ in range(40):

@@ -154,8 +154,7 @@ class FadingMoments(NamedTuple):
         if nth in (0, count - 1):
             return last if nth else first
         step = math.exp((self.ages[FIRST, arm] - self.ages[LAST, arm]) / (count - 1))  # from one to the one before it
-        before = np.arange(1, count - 1)  # how many came after each of them, and the last
-        share = step ** (count - 1 - nth) / float(np.sum(step**before))
+        share = step ** (count - 2 - nth) / float(np.sum(step ** np.arange(count - 2)))
         return share * max(0.0, float(self.faded[arm, PULLS]) - first - last)
 
     def with_new_arm(self) -> "FadingMoments":

@@ -48,8 +48,8 @@ class LinearRation(Parameters):
     reward for its cost of any rule that serves the last 128 requests. Then one arm, as a rule the cheapest, is named
     nearly always, and where fewer requests come than there is money for, money is left: say how many there are.
 
-    What makes a request hard for one arm is expected to make it hard for the others. Where arms are each other's opposite
-    it often stays with one of them, and `LinUCB` does not (docs/contexts.md).
+    What makes a request hard for one arm is expected to make it hard for the others. Where arms are each other's
+    opposite it often stays with one of them, and `LinUCB` does not (docs/contexts.md).
 
     Every arm is pulled once first, unless mean costs are told: then an arm that was never pulled is taken to bring the
     largest reward so far at its mean cost, and one that is too dear even so is never pulled. While nothing has paid,
