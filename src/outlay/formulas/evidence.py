@@ -189,7 +189,7 @@ def excess_within(of: RequiredEvidence, rest: float, belief: Belief, due: Priced
     by chance it is often one above 0, and then the arm would wait long for its next pull.
 
     Where rewards are skewed, an arm that varies little is not taken to look Gaussian: that is how a good arm looks
-    which has not had its large ones yet.
+    which has not had its large ones yet. The steadier an arm has paid little, the less may it yet pay.
     """
     pulls = belief.pulls
     ratio = min(high.spend, rest) / (pulls * due.price)

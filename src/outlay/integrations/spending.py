@@ -99,10 +99,11 @@ def check_context(owner: str, campaign: "Campaign | Client", context: ContextKin
 def warn_without_requests(status: Status) -> None:
     """Say in the log that a campaign which is told of requests does not know how many there are."""
     if status.requests is None and status.expected is None:
-        said = (
-            "campaign %r does not know how many requests there are, and may name the arm with the most reward per cost "
+        _log.warning(
+            "campaign %r does not know how many requests there are, and may name nearly always the arm with the most "
+            "reward per cost, whatever the request: say requests, or expect_requests",
+            status.name,
         )
-        _log.warning(said + "nearly always, whatever the request: say requests, or expect_requests", status.name)
 
 
 def tokens_at_most(request: str, messages: int, tools: int, formatted: bool) -> int:
